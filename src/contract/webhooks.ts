@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
 import { route } from './route.ts'
 import { NextCursor, Nullable, pageQuery, rangeQuery } from './schemas.ts'
+import { conversationPresets } from './webhook-presets.ts'
 
 /** Bodies of webhooks, in bytes. Gaps: section 1, rule 8. */
 export const maxWebhookBytes = 25 * 1024 * 1024
@@ -89,23 +90,6 @@ export const WebhookCondition = named(
   ]),
 )
 export type WebhookCondition = Static<typeof WebhookCondition>
-
-/** Headers with a delivery id, in the order in which the service checks them. Gaps: section 11, rule 4. */
-export const deliveryIdHeaders = [
-  'webhook-id',
-  'svix-id',
-  'x-github-delivery',
-  'linear-delivery',
-  'x-gitlab-event-uuid',
-  'x-shopify-webhook-id',
-  'x-zendesk-webhook-invocation-id',
-  'idempotency-key',
-  'x-delivery-id',
-  'x-request-id',
-] as const
-
-/** Conversations that the service knows by a name. */
-export const conversationPresets = ['github-issue', 'gitlab-issue', 'linear-issue', 'slack-thread'] as const
 
 export const WebhookReplyType = named(
   'WebhookReplyType',

@@ -173,7 +173,9 @@ for (const [version, Anthropic] of [
       return Number(found.usage?.output_tokens) >= 20 ? found : undefined
     })
     assert.deepEqual([created?.session_thread_id, created?.agent_name], [thread.id, 'Worker'])
-    const ofThreads = events.filter(({ type }) => type.startsWith('agent.thread_') || type.startsWith('session.thread_'))
+    const ofThreads = events.filter(
+      ({ type }) => type.startsWith('agent.thread_') || type.startsWith('session.thread_'),
+    )
     assert.deepEqual(
       ofThreads.map(({ type }) => type),
       [

@@ -77,7 +77,7 @@ test('GET /api/sessions returns what each session does, with tokens, cost and bu
   assert.deepEqual([finished.requests, finished.unpriced_requests, finished.activity.reason], [1, 0, 'end_turn'])
   assert.ok(finished.input_tokens > 0 && finished.output_tokens > 0 && Number(finished.cost_usd) > 0)
   assert.deepEqual([finished.budget?.max_usd, finished.owner_id], ['5', 'ada'])
-  await eventually(async () => ((await summaryOf(done)).lease === null))
+  await eventually(async () => (await summaryOf(done)).lease === null)
 
   const { sessions } = await listOf()
   assert.deepEqual(

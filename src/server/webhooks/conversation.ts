@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { conversationPresets } from '../../contract/webhooks.ts'
+import type { conversationPresets } from '../../contract/webhook-presets.ts'
 import { filledTemplate, textOfValue, valueAt } from './template.ts'
 
 /** Templates by preset; the first whose fields all exist names the conversation. */

@@ -1,4 +1,4 @@
-import { deliveryIdHeaders } from '../../contract/webhooks.ts'
+import { deliveryIdHeaders } from '../../contract/webhook-presets.ts'
 import { invalid } from '../platform/errors.ts'
 
 /** Headers of a delivery by lower case name. */

@@ -1,4 +1,5 @@
-import { type Delivery, type DeliveryStatus, deliveryIdHeaders } from '../../../../../src/contract/webhooks.ts'
+import { deliveryIdHeaders } from '../../../../../src/contract/webhook-presets.ts'
+import type { Delivery, DeliveryStatus } from '../../../../../src/contract/webhooks.ts'
 import type { StateName } from '../../../theme.ts'
 
 interface Shown {

@@ -1,5 +1,6 @@
 import { Autocomplete, TagsInput, Textarea } from '@mantine/core'
-import { conversationPresets, type WebhookCondition } from '../../../../../src/contract/webhooks.ts'
+import { conversationPresets } from '../../../../../src/contract/webhook-presets.ts'
+import type { WebhookCondition } from '../../../../../src/contract/webhooks.ts'
 import { JsonField } from '../../../parts/json-field.tsx'
 import type { Sender } from './senders.ts'
 import type { SetupDraft } from './setup-draft.ts'
