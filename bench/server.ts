@@ -18,6 +18,8 @@ interface Options {
   readonly env?: Readonly<Record<string, string>>
   /** The folder of the program; this tree unless given. */
   readonly root?: string
+  /** True: it serves the console, which must have been built. By default it does not, so that no build runs beside. */
+  readonly hasConsole?: boolean
 }
 
 /** The service as an operator starts it, in its own process. */
@@ -33,14 +35,20 @@ export interface Server {
 }
 
 /** Runs `npm start` with a master key and the embedded database, and waits until it is ready. */
-export async function startServer({ dataDir, config, env, root = thisTree }: Options): Promise<Server> {
+export async function startServer({
+  dataDir,
+  config,
+  env,
+  root = thisTree,
+  hasConsole = false,
+}: Options): Promise<Server> {
   await mkdir(dataDir, { recursive: true, mode: 0o711 })
   const file = join(dataDir, 'bench.yaml')
   if (config !== undefined) await writeFile(file, config)
   const key = 'sk-bench-0123456789abcdef'
   const startedAt = performance.now()
-  // Without the console, whose build would run beside what is measured. Older trees do not have the option.
-  const options = root === thisTree ? ['--', '--no-console'] : []
+  // Older trees do not have the option.
+  const options = root === thisTree && !hasConsole ? ['--', '--no-console'] : []
   const child = spawn('npm', ['start', '--silent', ...options], {
     cwd: root,
     env: {

@@ -11,7 +11,7 @@ const empty = await startEmptyService()
 const { service } = empty
 let filled: FullService | undefined
 
-/** Opens a page once and checks its title, its width at both sizes of screen, and its accessibility in both themes. */
+/** Opens a page once and checks its title, its width at three sizes of screen, and its accessibility in both themes. */
 async function faultsOf(page: Page, each: ConsolePage): Promise<readonly string[]> {
   const faults: string[] = []
   const note = (where: string, found: readonly string[]) =>
@@ -27,9 +27,14 @@ async function faultsOf(page: Page, each: ConsolePage): Promise<readonly string[
     await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
     note(colorScheme, await violationsOf(page, colorScheme))
   }
-  await page.setViewportSize({ width: 390, height: 844 })
-  await page.waitForTimeout(100)
-  note('390 px', await overflowOf(page))
+  for (const [width, height, where] of [
+    [640, 450, '1280 px at 200 %'],
+    [390, 844, '390 px'],
+  ] as const) {
+    await page.setViewportSize({ width, height })
+    await page.waitForTimeout(100)
+    note(where, await overflowOf(page))
+  }
   return faults
 }
 
@@ -39,7 +44,7 @@ async function faultsOfAll(page: Page, pages: readonly ConsolePage[]): Promise<r
   return faults
 }
 
-test('every page of an empty service has its title, fits in 390 and 1440 px, and is accessible in both themes', async t => {
+test('every page of an empty service has its title, fits in 390 to 1440 px and at 200 %, and is accessible in both themes', async t => {
   const { page } = await openConsole(t, { service, isReducedMotion: true, expected: /404/ })
   const pages = await pagesOfMenu(page)
   // The overview of a new installation shows the first steps.
@@ -47,13 +52,13 @@ test('every page of an empty service has its title, fits in 390 and 1440 px, and
   assert.deepEqual(await faultsOfAll(page, [...titled, ...emptyForms]), [])
 })
 
-test('every page of a full service has its title, fits in 390 and 1440 px, and is accessible in both themes', async t => {
+test('every page of a full service has its title, fits in 390 to 1440 px and at 200 %, and is accessible in both themes', async t => {
   filled = await fill(empty)
   const { page } = await openConsole(t, { service, isReducedMotion: true })
   assert.deepEqual(await faultsOfAll(page, await pagesOfMenu(page)), [])
 })
 
-test('pages of objects, panels, forms and tabs fit in 390 and 1440 px, and are accessible in both themes', async t => {
+test('pages of objects, panels, forms and tabs fit in 390 to 1440 px and at 200 %, and are accessible in both themes', async t => {
   const full = filled ?? (await fill(empty))
   const { page } = await openConsole(t, { service, isReducedMotion: true })
   assert.deepEqual(await faultsOfAll(page, pagesOfObjects(full)), [])

@@ -1,6 +1,7 @@
 import { Select, type SelectProps } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { agentChoicesQuery } from '../data/agents.ts'
+import { problemOf } from '../data/problem.ts'
 
 interface Props {
   readonly label: string
@@ -18,7 +19,7 @@ interface Props {
 /** A field that chooses an agent by its name. */
 export function AgentSelect(props: Props) {
   const { label, description, value, onChange, error, size, isInline = false, without = [] } = props
-  const { data = [], isPending } = useQuery(agentChoicesQuery)
+  const { data = [], isPending, error: loadError } = useQuery(agentChoicesQuery)
   const choices = data
     .filter(({ id, status }) => id === value || (status !== 'archived' && !without.includes(id)))
     .map(({ id, name }) => ({ value: id, label: name }))
@@ -32,7 +33,7 @@ export function AgentSelect(props: Props) {
       data={isKnown ? choices : [...choices, { value: value ?? '', label: value ?? '' }]}
       value={value ?? null}
       onChange={next => next !== null && onChange(next)}
-      error={error}
+      error={error ?? (loadError && `agents could not be loaded: ${problemOf(loadError).message}`)}
       searchable
       nothingFoundMessage="No agent has this name"
       {...(size && { size })}

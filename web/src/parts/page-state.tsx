@@ -134,8 +134,14 @@ export function NoPermission({ right }: { readonly right: string }) {
   )
 }
 
+interface ProblemLineProps {
+  readonly error: unknown
+  /** Repeats what failed; absent where the button of the form does. */
+  readonly retry?: () => void
+}
+
 /** An error beside a form or button that stays usable. */
-export function ProblemLine({ error }: { readonly error: unknown }) {
+export function ProblemLine({ error, retry }: ProblemLineProps) {
   if (!error) return null
   const { message, nextStep, requestId } = problemOf(error)
   return (
@@ -149,6 +155,11 @@ export function ProblemLine({ error }: { readonly error: unknown }) {
           <InlineCode text={nextStep} /> {requestId !== undefined && <CopyButton text={requestId} what="request id" />}
         </Text>
       </div>
+      {retry && (
+        <Button variant="default" size="compact-xs" onClick={retry}>
+          Try again
+        </Button>
+      )}
     </div>
   )
 }

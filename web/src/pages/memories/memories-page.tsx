@@ -6,7 +6,7 @@ import { useAddress } from '../../parts/address.ts'
 import { AgentSelect } from '../../parts/agent-select.tsx'
 import { LinkButton } from '../../parts/link-button.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Empty } from '../../parts/page-state.tsx'
+import { Empty, Loading, ProblemBlock } from '../../parts/page-state.tsx'
 import { WithPanel } from '../../parts/side-panel.tsx'
 import { AddMemory } from './add-memory.tsx'
 import { MemoryFilterBar, useMemoryFilters } from './memory-filters.tsx'
@@ -80,8 +80,9 @@ export function MemoriesPage() {
 }
 
 function NoAgent() {
-  const { data } = useQuery(agentChoicesQuery)
-  return data?.length === 0 ? (
+  const { data, error, refetch } = useQuery(agentChoicesQuery)
+  if (!data) return error ? <ProblemBlock error={error} what="load agents" retry={() => void refetch()} /> : <Loading />
+  return data.length === 0 ? (
     <Empty
       title="No agents yet"
       action={

@@ -116,7 +116,7 @@ export function PlaygroundPage() {
           onClose={() => setLoaded(undefined)}
         />
       )}
-      <ProblemLine error={names.error} />
+      <ProblemLine error={names.error} retry={() => void names.refetch()} />
       <div className={css.layout}>
         <InputPane form={form} format={format} edit={edit} problem={problem} isTooLarge={isTooLarge} />
         <Columns
