@@ -5,18 +5,22 @@ import type { BenchCase, Figure } from '../bench-case.ts'
 import { createAgent, createSession, sendPrompt, succeeded } from '../demo-session.ts'
 import type { Server } from '../server.ts'
 import { median } from '../statistics.ts'
-import { withConsole } from './open-console.ts'
+import { type Place, withConsole } from './open-console.ts'
 
 const length = 10_000
 const loads = 3
 const MiB = 1024 * 1024
 
-/** Repeats the events of a session with ids of their own until it has `$2` events. */
+/** Repeats the events of a turn 5 s after each other, with ids of their own that refer to each other in the same way. */
 const fillText = `
-  with turn as (select seq, type, payload, id, row_number() over (order by seq) as place, count(*) over () as size from session_events where session_id = $1)
-  insert into session_events (session_id, seq, id, type, payload, fence)
-  select $1, (size * copy + place)::int, 'evt_' || copy || '_' || place, type,
-         regexp_replace(payload::text, '"((evt|toolu|run|prompt|msg|req|call)_[0-9A-Za-z]+)"', '"\\1c' || copy || '"', 'g')::json, 1
+  with turn as (
+    select seq, type, payload, id, created_at, row_number() over (order by seq) as place, count(*) over () as size
+    from session_events where session_id = $1
+  )
+  insert into session_events (session_id, seq, id, type, payload, fence, created_at)
+  select $1, (size * copy + place)::int, id || 'c' || copy, type,
+         regexp_replace(payload::text, '"((evt|toolu|run|msg)_[0-9A-Za-z_]+)"', '"\\1c' || copy || '"', 'g')::json, 1,
+         created_at + copy * interval '5 seconds'
   from turn cross join generate_series(1, ceil($2::numeric / size)::int - 1) copy`
 
 /** What a long session costs the person who opens it. */
@@ -25,10 +29,7 @@ export const longSession: BenchCase = {
   title: `a session of ${length.toLocaleString('en')} events with tool calls: until it can be used (median of ${loads}), frames while scrolling, memory with all events loaded`,
   run: ({ folder, log }) =>
     withConsole(folder, async ({ server, databaseUrl, open }) => {
-      const session = await createSession(server, await createAgent(server, 'tool'))
-      await sendPrompt(server, session, 'Create note.txt saying "hello".')
-      await untilIdle(server, session)
-      log(`${await fill(databaseUrl, session)} events`)
+      const session = await prepare({ server, databaseUrl })
       const times: number[] = []
       for (let at = 0; at < loads; at++) {
         const startedAt = performance.now()
@@ -50,6 +51,15 @@ const usableFigure = (times: readonly number[]): Figure => ({
   detail: 'the last message is shown, and a click opens a tool call',
 })
 
+/** Creates a session and fills it with events. Returns its id. */
+export async function prepare({ server, databaseUrl }: Pick<Place, 'server' | 'databaseUrl'>): Promise<string> {
+  const session = await createSession(server, await createAgent(server, 'tool'))
+  await sendPrompt(server, session, 'Create note.txt saying "hello".')
+  await untilIdle(server, session)
+  await fill(databaseUrl, session)
+  return session
+}
+
 async function untilIdle(server: Server, session: string): Promise<void> {
   const isIdle = async () => (await succeeded(server, `GET /v1/sessions/${session}`)).json()['status'] === 'idle'
   await eventually(isIdle, { what: 'the end of the turn' })
@@ -59,6 +69,9 @@ async function fill(url: string, session: string): Promise<number> {
   const client = new Client({ connectionString: url })
   await client.connect()
   try {
+    await client.query("update session_events set created_at = created_at - interval '2 hours' where session_id = $1", [
+      session,
+    ])
     await client.query(fillText, [session, length])
     const { rows } = await client.query<{ last: number }>(
       'update sessions set next_seq = (select max(seq) + 1 from session_events where session_id = $1) where id = $1 returning next_seq - 1 as last',
@@ -78,14 +91,14 @@ async function usable(page: Page): Promise<void> {
   await page.getByTestId('transcript').getByRole('button', { expanded: true }).first().waitFor()
 }
 
-/** Runs in the page: scrolls a screen in 100 ms for 5 s, and returns the milliseconds of each frame. */
-const scroll = `(async () => {
+/** Runs in the page: scrolls 2,400 pixels a second for 5 s, as a fast wheel does; returns the milliseconds of each frame. */
+export const scroll = `(async () => {
   const list = document.querySelector('[data-testid=transcript]')
   const frames = []
   const end = performance.now() + 5_000
   for (let last = performance.now(); last < end; ) {
-    list.scrollTop -= list.clientHeight / 6
     const now = await new Promise(requestAnimationFrame)
+    list.scrollTop -= Math.min(now - last, 50) * 2.4
     frames.push(now - last)
     last = now
   }

@@ -19,6 +19,8 @@ import { router } from './router.tsx'
 import { cssVariables, theme } from './theme.ts'
 
 const nonce = preparePagePolicy()
+// The code of the page is loaded while the service says who has signed in.
+void router.preloadRoute({ to: window.location.pathname })
 const container = document.getElementById('root')
 if (!container) throw new Error('the page has no element with the id "root"')
 

@@ -2,6 +2,7 @@ import { Button } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import css from './code.module.css'
 import { CopyButton } from './copy.tsx'
+import { exactCount } from './format.ts'
 import { SafeText } from './safe-text.tsx'
 
 interface Props {
@@ -34,7 +35,7 @@ export function CodeBlock({ text, what, maxLines = 20, render = safeText }: Prop
       </pre>
       {isLong && (
         <Button variant="subtle" size="compact-xs" onClick={() => setOpen(!isOpen)}>
-          {isOpen ? 'Show less' : `Show all ${lines.length.toLocaleString('en-US')} lines`}
+          {isOpen ? 'Show less' : `Show all ${exactCount(lines.length)} lines`}
         </Button>
       )}
     </div>

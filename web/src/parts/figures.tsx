@@ -1,23 +1,19 @@
-import { Tooltip } from '@mantine/core'
 import { distance, duration, exactTime, money } from './format.ts'
-import { useNow } from './now.ts'
+import { useTextOfNow } from './now.ts'
 
 type Instant = string | number | null | undefined
 
 const msOf = (at: Instant): number => (typeof at === 'string' ? Date.parse(at) : (at ?? Number.NaN))
 
-/** A time relative to now, with the exact time and its zone on hover and focus. */
+/** A time relative to now, with the exact time and its zone on hover. */
 export function Time({ at, absent = 'never' }: { readonly at: Instant; readonly absent?: string }) {
-  const now = useNow()
   const ms = msOf(at)
+  const text = useTextOfNow(now => (Number.isNaN(ms) ? absent : distance(ms, now)))
   if (Number.isNaN(ms)) return <span className="soft">{absent}</span>
-  const exact = exactTime(ms)
   return (
-    <Tooltip label={exact}>
-      <time dateTime={new Date(ms).toISOString()} className="numbers">
-        {distance(ms, now)}
-      </time>
-    </Tooltip>
+    <time dateTime={new Date(ms).toISOString()} title={exactTime(ms)} className="numbers">
+      {text}
+    </time>
   )
 }
 
@@ -26,9 +22,9 @@ const wholeSeconds = (ms: number): string => (ms < 60_000 ? `${Math.floor(ms / 1
 
 /** The time since an instant, running. */
 export function Elapsed({ since }: { readonly since: Instant }) {
-  const now = useNow()
   const ms = msOf(since)
-  return Number.isNaN(ms) ? null : <span className="numbers">{wholeSeconds(Math.max(0, now - ms))}</span>
+  const text = useTextOfNow(now => (Number.isNaN(ms) ? '' : wholeSeconds(Math.max(0, now - ms))))
+  return text === '' ? null : <span className="numbers">{text}</span>
 }
 
 /** An amount in US dollars; `unknown` when the price is unknown. */

@@ -22,5 +22,9 @@ function subscribe(listener: () => void): () => void {
   }
 }
 
+/** Returns a text that depends on the current time in milliseconds. What shows it is drawn again only when it changes. */
+export const useTextOfNow = (textAt: (now: number) => string): string =>
+  useSyncExternalStore(subscribe, () => textAt(current))
+
 /** Returns the current time in milliseconds, once a second. */
 export const useNow = (): number => useSyncExternalStore(subscribe, () => current)

@@ -1,5 +1,5 @@
 import { Title } from '@mantine/core'
-import { type ReactNode, useEffect } from 'react'
+import { type ReactNode, useDeferredValue, useEffect } from 'react'
 import css from './page.module.css'
 
 interface Props {
@@ -14,11 +14,15 @@ interface Props {
   readonly children: ReactNode
 }
 
-/** The frame of each page: title, actions, toolbar, content. */
+/**
+ * The frame of each page: title, actions, toolbar, content. A click that opens the page paints its title first; React
+ * draws the rest in slices, so that a long table does not block the browser.
+ */
 export function Page({ title, beside, actions, toolbar, isScrolling = false, children }: Props) {
   useEffect(() => {
     document.title = `${title} · Switchyard`
   }, [title])
+  const isWhole = useDeferredValue(true, false)
   return (
     <main className={css.page} id="page">
       <header className={css.header}>
@@ -28,10 +32,10 @@ export function Page({ title, beside, actions, toolbar, isScrolling = false, chi
           </Title>
           {beside}
         </div>
-        {actions && <div className={css.actions}>{actions}</div>}
+        {isWhole && actions && <div className={css.actions}>{actions}</div>}
       </header>
-      {toolbar && <div className={css.toolbar}>{toolbar}</div>}
-      <div className={isScrolling ? css.scrolling : css.content}>{children}</div>
+      {isWhole && toolbar && <div className={css.toolbar}>{toolbar}</div>}
+      <div className={isScrolling ? css.scrolling : css.content}>{isWhole && children}</div>
     </main>
   )
 }

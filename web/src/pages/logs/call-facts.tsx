@@ -6,7 +6,7 @@ import type { Names } from '../../data/names.ts'
 import { Id } from '../../parts/copy.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Time } from '../../parts/figures.tsx'
-import { duration, exactTime } from '../../parts/format.ts'
+import { duration, exactCount, exactTime } from '../../parts/format.ts'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { CallState } from './columns.tsx'
 
@@ -144,7 +144,7 @@ export function CallTokens({ call }: { readonly call: UsageCall }) {
               <Table.Td>
                 <SafeText text={name} />
               </Table.Td>
-              <Table.Td ta="end">{amount.toLocaleString('en-US')}</Table.Td>
+              <Table.Td ta="end">{exactCount(amount)}</Table.Td>
               <Table.Td ta="end" title={rate && `$${rate} each`}>
                 {rate === undefined ? <span className="soft">none</span> : perMillion(rate)}
               </Table.Td>

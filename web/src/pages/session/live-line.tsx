@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { Elapsed } from '../../parts/figures.tsx'
-import { plural } from '../../parts/format.ts'
+import { plural, timeOfDay } from '../../parts/format.ts'
 import { useNow } from '../../parts/now.ts'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import css from './live-line.module.css'
@@ -65,7 +65,7 @@ function Lost({
 }
 
 function CaughtUp({ catchUp: { events, missed, gaps, at } }: { readonly catchUp: CatchUp }) {
-  const time = new Date(at).toLocaleTimeString('en-GB')
+  const time = timeOfDay(at)
   return (
     <span className={css.caughtUp} data-testid="caught-up">
       reconnected at {time}: {plural(events, 'event')} caught up, {missed} missed

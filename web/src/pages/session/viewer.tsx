@@ -1,5 +1,6 @@
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { SessionSummary } from '../../../../src/contract/session-summaries.ts'
+import { Deferred } from '../../parts/deferred.tsx'
 import { nextRequest, type Row, rowsOf } from '../../session-log/rows.ts'
 import type { View } from '../../session-log/view.ts'
 import { Announcer } from './announcer.tsx'
@@ -45,6 +46,7 @@ export function Viewer({ session }: { readonly session: SessionSummary }) {
   const loadOlder = useCallback(() => void source.loadOlder(), [source])
   const search = useSearch({ rows, isLoading: isLoadingOlder, loadAll, show })
   const jumpTo = useDeepLink({ rows, selection, source, isReady: view.log.count > 0, show })
+  const inspected = useMemo(() => ({ ...selection, select: jumpTo }), [selection, jumpTo])
   const context = useContextOf(session, view, dialogs)
   useKeys({ rows, view, selection, open, dialogs, search, transcript, show })
   useEffect(() => {
@@ -94,15 +96,17 @@ export function Viewer({ session }: { readonly session: SessionSummary }) {
                 <Composer sessionId={sessionId} model={model} loadModel={loadModel} isBusy={view.run !== undefined} />
               )}
             </div>
-            <InspectorSlot
-              sessionId={sessionId}
-              view={view}
-              selection={useMemo(() => ({ ...selection, select: jumpTo }), [selection, jumpTo])}
-              onLoadAll={loadAll}
-              isLoadingOlder={isLoadingOlder}
-              isOpen={isInspectorOpen}
-              onClose={() => setInspectorOpen(false)}
-            />
+            <Deferred>
+              <InspectorSlot
+                sessionId={sessionId}
+                view={view}
+                selection={inspected}
+                onLoadAll={loadAll}
+                isLoadingOlder={isLoadingOlder}
+                isOpen={isInspectorOpen}
+                onClose={() => setInspectorOpen(false)}
+              />
+            </Deferred>
           </div>
           <Announcer view={view} status={status} />
         </main>

@@ -1,10 +1,12 @@
 import { Button, Title } from '@mantine/core'
+import { useIntersection } from '@mantine/hooks'
 import { IconChartBar, IconTable } from '@tabler/icons-react'
-import { lazy, type ReactNode, Suspense, useId } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect, useId, useState } from 'react'
 import { useAddress } from '../../parts/address.ts'
 import { Loading } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { SaveCsv } from '../../parts/save-csv.tsx'
+import { inTurn } from '../../parts/turns.ts'
 import css from './charts.module.css'
 import type { TimeChartProps } from './charts.tsx'
 import { FigureTable, type TableContent } from './figure-table.tsx'
@@ -101,16 +103,31 @@ interface ChartProps extends Omit<TimeChartProps, 'line'> {
   readonly line?: { readonly at: number; readonly label: string } | undefined
 }
 
-/** A chart over time with its legend. Its code is loaded with the first chart. */
+/** A chart over time with its legend. It is drawn in its turn, once it comes into view. */
 export function LazyChart({ label, line, ...chart }: ChartProps) {
+  const { ref, entry } = useIntersection({ rootMargin: '200px' })
+  const isDrawn = useTurn(entry?.isIntersecting === true)
   return (
     <>
       <Legend series={chart.series} line={line?.label} />
-      <div className={css.chart} role="img" aria-label={`${label}. The table has the values.`}>
-        <Suspense fallback={<Loading lines={4} />}>
-          <TimeChart {...chart} line={line} />
-        </Suspense>
+      <div ref={ref} className={css.chart} role="img" aria-label={`${label}. The table has the values.`}>
+        {isDrawn ? (
+          <Suspense fallback={<Loading lines={4} />}>
+            <TimeChart {...chart} line={line} />
+          </Suspense>
+        ) : (
+          <Loading lines={4} />
+        )}
       </div>
     </>
   )
+}
+
+/** True from its turn on, once it was wanted. */
+function useTurn(isWanted: boolean): boolean {
+  const [hasCome, setCome] = useState(false)
+  useEffect(() => {
+    if (isWanted) inTurn(() => setCome(true))
+  }, [isWanted])
+  return hasCome
 }

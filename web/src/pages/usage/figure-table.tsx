@@ -1,5 +1,6 @@
 import { Button, Table } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
+import { exactCount } from '../../parts/format.ts'
 import { SafeText } from '../../parts/safe-text.tsx'
 import css from './charts.module.css'
 
@@ -53,7 +54,7 @@ export function FigureTable({
       </Table.ScrollContainer>
       {rows.length > shownAtFirst && (
         <Button variant="subtle" size="compact-xs" onClick={() => setAll(!isAll)}>
-          {isAll ? `Show the first ${shownAtFirst}` : `Show all ${rows.length.toLocaleString('en-US')} rows`}
+          {isAll ? `Show the first ${shownAtFirst}` : `Show all ${exactCount(rows.length)} rows`}
         </Button>
       )}
     </>

@@ -1,3 +1,4 @@
+import { exactCount } from '../../parts/format.ts'
 import { seriesColors } from '../../theme.ts'
 
 /** A series of a chart. */
@@ -60,7 +61,7 @@ export function stackOf({ steps, candidates, amounts, totals }: StackOf): Stack 
   })
   if (points.every(({ values }) => values.other === 0)) return { series, points }
   const count = candidates.length - top.length
-  const name = count > 0 ? `${count.toLocaleString('en-US')} others` : 'others'
+  const name = count > 0 ? `${exactCount(count)} others` : 'others'
   return { series: [...series, { key: 'other', name, color: 'var(--series-other)' }], points }
 }
 

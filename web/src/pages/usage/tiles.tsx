@@ -1,7 +1,7 @@
 import { Tooltip } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { UsageFigures } from '../../../../src/contract/usage.ts'
-import { count, duration, money, plural } from '../../parts/format.ts'
+import { count, duration, exactCount, money, plural } from '../../parts/format.ts'
 import css from './charts.module.css'
 import { allInput, cacheWrites, errors, exactDollars, percent } from './figures.ts'
 
@@ -31,8 +31,6 @@ export function Tile({ name, value, detail, exact }: TileProps) {
     </div>
   )
 }
-
-const exactCount = (value: number): string => value.toLocaleString('en-US')
 
 export const milliseconds = (value: number | null): string => (value === null ? 'none' : duration(value))
 

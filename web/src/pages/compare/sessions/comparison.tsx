@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { SessionSummary } from '../../../../../src/contract/session-summaries.ts'
 import { useAddress } from '../../../parts/address.ts'
-import { count, duration, money, plural } from '../../../parts/format.ts'
+import { count, duration, exactCount, money, plural } from '../../../parts/format.ts'
 import { Section } from '../../../parts/section.tsx'
 import type { View } from '../../../session-log/view.ts'
 import { type FigureRow, FiguresTable } from '../figures-table.tsx'
@@ -56,7 +56,7 @@ export function Comparison({ a, b }: Props) {
           onChange={({ currentTarget }) => setAddress({ all: currentTarget.checked ? '1' : undefined })}
         />
       )}
-      {isCut && <p className="soft">Compared by the first {maxEvents.toLocaleString('en-US')} events</p>}
+      {isCut && <p className="soft">Compared by the first {exactCount(maxEvents)} events</p>}
       <Section title="Figures">
         <p className="soft">{extentOf(equal.length, pairs.length)}</p>
         <FiguresTable label="Figures of both sessions" nameA="A" nameB="B" rows={rows} />

@@ -7,6 +7,7 @@ import { client } from '../../../data/client.ts'
 import { routes } from '../../../data/routes.ts'
 import { DiffView } from '../../../parts/diff-view.tsx'
 import { type FileContent, fileContentOf, maxShownBytes } from '../../../parts/file-kind.ts'
+import { exactCount } from '../../../parts/format.ts'
 import { Loading, ProblemBlock, ProblemLine } from '../../../parts/page-state.tsx'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import { Section } from '../../../parts/section.tsx'
@@ -35,7 +36,7 @@ export function FinalFiles({ a, b }: Props) {
         <ProblemBlock error={failed.error} what="load the files" retry={() => void failed.refetch()} />
       ) : differences ? (
         <>
-          {isCut && <p className="soft">Only the first {maxFiles.toLocaleString('en-US')} files are compared</p>}
+          {isCut && <p className="soft">Only the first {exactCount(maxFiles)} files are compared</p>}
           {differences.length === 0 && <p className="soft">No file differs</p>}
           {differences.map(difference => (
             <Difference key={difference.path} difference={difference} a={a.id} b={b.id} />

@@ -1,4 +1,5 @@
 import { Button } from '@mantine/core'
+import { exactCount } from '../../../parts/format.ts'
 import type { View } from '../../../session-log/view.ts'
 import css from './inspector.module.css'
 
@@ -14,7 +15,7 @@ export function PartialLog({ view: { log }, isLoadingOlder, onLoadAll }: Props) 
   return (
     <p className={css.partial} role="status">
       <span>
-        Only events {log.firstSeq.toLocaleString('en-US')} to {log.lastSeq.toLocaleString('en-US')} are loaded
+        Only events {exactCount(log.firstSeq)} to {exactCount(log.lastSeq)} are loaded
       </span>
       <Button variant="default" size="compact-xs" loading={isLoadingOlder} onClick={onLoadAll}>
         Load all events

@@ -21,7 +21,7 @@ interface Placed {
   readonly length: number
 }
 
-/** The bars and marks of one lane. Bars that would cover each other are drawn once. */
+/** The bars and marks of one lane. Those that would cover each other are drawn once. */
 export function LaneBars({ lane, width, scale, now, selected, onSelect }: Props) {
   const onClick = ({ target }: { readonly target: EventTarget }) => {
     const id = target instanceof Element ? target.closest('[data-event]')?.getAttribute('data-event') : undefined
@@ -47,13 +47,8 @@ export function LaneBars({ lane, width, scale, now, selected, onSelect }: Props)
           <title>{textOfShown(bar)}</title>
         </rect>
       ))}
-      {lane.marks.map(mark => (
-        <MarkShape
-          key={`${mark.rowKey}:${mark.kind}`}
-          mark={mark}
-          x={scale(Date.parse(mark.at)) * width}
-          isSelected={mark.eventId === selected}
-        />
+      {placedMarks(lane.marks, { width, scale }).map(({ mark, x }) => (
+        <MarkShape key={`${mark.rowKey}:${mark.kind}`} mark={mark} x={x} isSelected={mark.eventId === selected} />
       ))}
     </svg>
   )
@@ -66,12 +61,30 @@ function placed(bars: readonly Bar[], { width, scale, now }: Pick<Props, 'width'
     const x = scale(Date.parse(bar.from)) * width
     const end = scale(bar.to === undefined ? now : Date.parse(bar.to)) * width
     const length = Math.max(minBar, end - x - 1)
-    const isCovered = x + length < (lastEnd.get(bar.kind) ?? Number.NEGATIVE_INFINITY) + 0.5
+    const isCovered = x + length < (lastEnd.get(bar.kind) ?? Number.NEGATIVE_INFINITY) + 1
     if (isCovered && !bar.isFailed) continue
     lastEnd.set(bar.kind, x + length)
     shown.push({ bar, x, length })
   }
   return shown
+}
+
+interface PlacedMark {
+  readonly mark: Mark
+  readonly x: number
+}
+
+/** Pixels between two marks of a kind that are told apart. */
+const markDistance = 2
+
+function placedMarks(marks: readonly Mark[], { width, scale }: Pick<Props, 'width' | 'scale'>): PlacedMark[] {
+  const last = new Map<Mark['kind'], number>()
+  return marks.flatMap(mark => {
+    const x = Math.round(scale(Date.parse(mark.at)) * width * 10) / 10
+    if (x - (last.get(mark.kind) ?? Number.NEGATIVE_INFINITY) < markDistance) return []
+    last.set(mark.kind, x)
+    return [{ mark, x }]
+  })
 }
 
 interface MarkProps {
@@ -80,12 +93,13 @@ interface MarkProps {
   readonly isSelected: boolean
 }
 
-const shapes: Readonly<Partial<Record<Mark['kind'], string>>> = {
-  prompt: 'M-1.5 2h3v22h-3z',
-  approval: 'M0 7l6 6-6 6-6-6z',
-  error: 'M0 6l7 13h-14z',
+/** Paths from their middle on. Coordinates instead of a transform, which would give each mark a paint layer. */
+const shapes: Readonly<Partial<Record<Mark['kind'], (x: number) => string>>> = {
+  prompt: x => `M${x - 1.5} 2h3v22h-3z`,
+  approval: x => `M${x} 7l6 6-6 6-6-6z`,
+  error: x => `M${x} 6l7 13h-14z`,
 }
-const dot = 'M-4 13a4 4 0 1 0 8 0a4 4 0 1 0-8 0z'
+const dot = (x: number): string => `M${x - 4} 13a4 4 0 1 0 8 0a4 4 0 1 0-8 0z`
 
 function MarkShape({ mark, x, isSelected }: MarkProps) {
   return (
@@ -94,8 +108,7 @@ function MarkShape({ mark, x, isSelected }: MarkProps) {
       data-event={mark.eventId}
       data-kind={mark.kind}
       data-selected={isSelected || undefined}
-      transform={`translate(${Math.max(2, x)} 0)`}
-      d={shapes[mark.kind] ?? dot}
+      d={(shapes[mark.kind] ?? dot)(Math.max(2, x))}
     >
       <title>{textOfShown(mark)}</title>
     </path>

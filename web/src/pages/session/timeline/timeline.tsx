@@ -2,6 +2,7 @@ import { ActionIcon, Tooltip } from '@mantine/core'
 import { useElementSize } from '@mantine/hooks'
 import { IconArrowsHorizontal, IconMinus, IconPlus } from '@tabler/icons-react'
 import { type KeyboardEvent, memo, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
+import { timeOfDay } from '../../../parts/format.ts'
 import { useNow } from '../../../parts/now.ts'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import { type Timeline as TimelineData, timelineOf } from '../../../session-log/timeline.ts'
@@ -123,7 +124,7 @@ function EntryList({ entries }: { readonly entries: readonly Entry[] }) {
     <ol className="visually-hidden" aria-label={`The last ${Math.min(listed, entries.length)} bars and marks`}>
       {entries.slice(-listed).map(({ eventId, label, at }) => (
         <li key={`${eventId}:${label}:${at}`}>
-          {label}, {new Date(at).toLocaleTimeString('en-GB')}
+          {label}, {timeOfDay(at)}
         </li>
       ))}
     </ol>

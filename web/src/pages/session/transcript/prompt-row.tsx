@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { IconPaperclip } from '@tabler/icons-react'
 import { Time } from '../../../parts/figures.tsx'
-import { bytes } from '../../../parts/format.ts'
+import { bytes, exactCount } from '../../../parts/format.ts'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import type { Row } from '../../../session-log/rows.ts'
 import type { Prompt } from '../../../session-log/view.ts'
@@ -49,7 +49,7 @@ function PromptText({ prompt, isOpen, onToggle }: Omit<Props, 'row'> & { readonl
       </p>
       {isLong && (
         <Button variant="subtle" size="compact-xs" onClick={onToggle}>
-          {isOpen ? 'Show less' : `Show all ${lines.length.toLocaleString('en-US')} lines`}
+          {isOpen ? 'Show less' : `Show all ${exactCount(lines.length)} lines`}
         </Button>
       )}
     </>

@@ -1,6 +1,6 @@
 import { Tooltip } from '@mantine/core'
 import { Elapsed, Money } from '../../../parts/figures.tsx'
-import { count, duration } from '../../../parts/format.ts'
+import { count, duration, exactCount } from '../../../parts/format.ts'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import { StatePill } from '../../../parts/state-pill.tsx'
 import { eventIdsOf, type Row } from '../../../session-log/rows.ts'
@@ -75,10 +75,10 @@ function Figures({ group }: { readonly group: Group }) {
 function Tokens({ usage, isEstimated }: { readonly usage: Usage; readonly isEstimated: boolean }) {
   const { input, output, cacheRead, cacheWrite } = usage
   const detail = [
-    `${input.toLocaleString('en-US')} input`,
-    `${cacheRead.toLocaleString('en-US')} read from the cache`,
-    `${cacheWrite.toLocaleString('en-US')} written to the cache`,
-    `${output.toLocaleString('en-US')} output tokens`,
+    `${exactCount(input)} input`,
+    `${exactCount(cacheRead)} read from the cache`,
+    `${exactCount(cacheWrite)} written to the cache`,
+    `${exactCount(output)} output tokens`,
   ]
   if (isEstimated) detail.push('estimated')
   return (

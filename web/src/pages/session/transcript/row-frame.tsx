@@ -1,8 +1,8 @@
-import { ActionIcon, Menu, Tooltip } from '@mantine/core'
+import { Menu } from '@mantine/core'
 import { useClipboard } from '@mantine/hooks'
 import { IconArrowsDiff, IconCheck, IconDots, IconDownload, IconGitFork, IconLink } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { Row } from '../../../session-log/rows.ts'
 import { exportEvents } from '../export.ts'
 import { type ForkPoint, useViewer } from '../selection.ts'
@@ -34,6 +34,7 @@ export function RowFrame({ row, label, aside, forkPoint, children }: Props) {
   )
 }
 
+/** Rows are many, and their buttons are plain ones: those of the kit would take half the time of drawing a row. */
 function CopyLink({ eventId }: { readonly eventId: string | undefined }) {
   const { copy, copied } = useClipboard({ timeout: 1500 })
   if (eventId === undefined || eventId === '') return null
@@ -44,24 +45,39 @@ function CopyLink({ eventId }: { readonly eventId: string | undefined }) {
     copy(url.href)
   }
   return (
-    <Tooltip label={label}>
-      <ActionIcon size="xs" aria-label={label} onClick={onClick}>
-        {copied ? <IconCheck size={12} /> : <IconLink size={12} />}
-      </ActionIcon>
-    </Tooltip>
+    <button type="button" className={css.stepTool} title={label} aria-label={label} onClick={onClick}>
+      {copied ? <IconCheck size={12} /> : <IconLink size={12} />}
+    </button>
   )
 }
 
-/** Fork, compare and export, at a prompt or a model request. */
+/** Fork, compare and export, at a prompt or a model request. The menu exists from its first opening on. */
 function RowMenu({ forkPoint }: { readonly forkPoint: () => ForkPoint }) {
+  const [isWanted, setWanted] = useState(false)
+  if (isWanted) return <StepMenu forkPoint={forkPoint} />
+  return (
+    <button
+      type="button"
+      className={css.stepTool}
+      aria-label="Actions of this step"
+      aria-haspopup="menu"
+      aria-expanded={false}
+      onClick={() => setWanted(true)}
+    >
+      <IconDots size={12} />
+    </button>
+  )
+}
+
+function StepMenu({ forkPoint }: { readonly forkPoint: () => ForkPoint }) {
   const { sessionId, isDeleted, fork } = useViewer()
   const navigate = useNavigate()
   return (
-    <Menu position="bottom-end" width={200}>
+    <Menu position="bottom-end" width={200} defaultOpened>
       <Menu.Target>
-        <ActionIcon size="xs" aria-label="Actions of this step">
+        <button type="button" className={css.stepTool} aria-label="Actions of this step">
           <IconDots size={12} />
-        </ActionIcon>
+        </button>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Item leftSection={<IconGitFork size={14} />} onClick={() => fork(forkPoint())} disabled={isDeleted}>

@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core'
 import { IconArrowDown } from '@tabler/icons-react'
 import { type RefObject, useImperativeHandle, useMemo, useRef } from 'react'
+import { exactCount } from '../../../parts/format.ts'
 import type { Row } from '../../../session-log/rows.ts'
 import type { Selection } from '../selection.ts'
 import { RowContent } from './rows.tsx'
@@ -63,7 +64,7 @@ export function Transcript(props: Props) {
                 className={css.row}
                 data-selected={index === selectedAt || undefined}
                 data-match={matches.has(index) || undefined}
-                style={{ transform: `translateY(${start}px)` }}
+                style={{ top: start }}
                 role="listitem"
                 aria-setsize={rows.length}
                 aria-posinset={index + 1}
@@ -86,7 +87,7 @@ export function Transcript(props: Props) {
           leftSection={<IconArrowDown size={14} aria-hidden />}
           onClick={list.follow}
         >
-          {list.unread === 0 ? 'Go to the end' : `${list.unread.toLocaleString('en-US')} new`}
+          {list.unread === 0 ? 'Go to the end' : `${exactCount(list.unread)} new`}
         </Button>
       )}
     </div>

@@ -1,4 +1,4 @@
-import { useVirtualizer } from '@tanstack/react-virtual'
+import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { type Row, rowOfEvent } from '../../../session-log/rows.ts'
 import type { Selection } from '../selection.ts'
@@ -44,7 +44,7 @@ export function useRowList({ rows, selection, open, isStart, onStart, scroller }
   )
   const firstVisible = virtual.getVirtualItemForOffset(virtual.scrollOffset ?? 0)?.index ?? 0
   const unread = useUnread(rows, rows.length === 0 || virtual.isAtEnd(endThreshold))
-  useOlder({ firstVisible, isStart, isEmpty: rows.length === 0, onStart })
+  useOlder({ firstVisible, isStart, isEmpty: rows.length === 0, isPlaced: useIsPlaced(virtual), onStart })
 
   const show = useCallback(
     (index: number) => {
@@ -160,15 +160,23 @@ function useUnread(rows: readonly Row[], isAtEnd: boolean): number | undefined {
   return seenAt < 0 ? 0 : rows.length - 1 - seenAt
 }
 
+/** False until the list has been scrolled to where it opens. A list that fits is there at once. */
+function useIsPlaced({ scrollOffset, scrollRect, getTotalSize }: Virtualizer<HTMLDivElement, Element>): boolean {
+  const hasMoved = useRef(false)
+  if ((scrollOffset ?? 0) > 0) hasMoved.current = true
+  return hasMoved.current || (scrollRect !== null && getTotalSize() <= scrollRect.height)
+}
+
 interface OlderOptions {
   readonly firstVisible: number
   readonly isStart: boolean
   readonly isEmpty: boolean
+  readonly isPlaced: boolean
   readonly onStart: () => void
 }
 
-function useOlder({ firstVisible, isStart, isEmpty, onStart }: OlderOptions): void {
-  const isNear = !isStart && !isEmpty && firstVisible < startRows
+function useOlder({ firstVisible, isStart, isEmpty, isPlaced, onStart }: OlderOptions): void {
+  const isNear = isPlaced && !isStart && !isEmpty && firstVisible < startRows
   useEffect(() => {
     if (isNear) onStart()
   }, [isNear, onStart])

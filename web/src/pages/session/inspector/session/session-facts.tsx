@@ -5,7 +5,7 @@ import { JsonBlock } from '../../../../parts/code.tsx'
 import { Id } from '../../../../parts/copy.tsx'
 import { Facts } from '../../../../parts/facts.tsx'
 import { Elapsed, Money, Time } from '../../../../parts/figures.tsx'
-import { count, plural, shortId } from '../../../../parts/format.ts'
+import { count, exactCount, plural, shortId } from '../../../../parts/format.ts'
 import { SafeText } from '../../../../parts/safe-text.tsx'
 import { Section } from '../../../../parts/section.tsx'
 
@@ -30,7 +30,7 @@ export function SessionFacts({ session }: { readonly session: SessionDetails }) 
             {unpriced > 0 && <span className="soft"> · the price of {plural(unpriced, 'call')} is unknown</span>}
           </span>,
         ],
-        ['Model calls', requests.toLocaleString('en-US')],
+        ['Model calls', exactCount(requests)],
         [
           'Tokens',
           `${count(session.input_tokens)} in (${count(session.cached_tokens)} cached), ${count(session.output_tokens)} out`,
