@@ -144,3 +144,17 @@ test('U03: a cut network shows within 3 s, and no event is lost or doubled after
   assert.equal(await transcript.getByText('Before the cut.', { exact: true }).count(), 1)
   assert.equal(await transcript.getByText('During the cut.', { exact: true }).count(), 1)
 })
+
+test('U03: a connection that is open but silent counts as lost after 25 s, and nothing is lost after it', async t => {
+  const session = await newSession(saying({ text: 'Before the silence.' }))
+  const proxy = await startCuttableProxy(t, service.url)
+  const { page } = await openConsole(t, { service, url: proxy.url, path: pathOf(session), isFaulty: true })
+  const transcript = page.getByTestId('transcript')
+  await transcript.getByText('Before the silence.', { exact: true }).waitFor()
+  proxy.freeze()
+  await post(`/session/${session}/message`, { parts: [{ type: 'text', text: saying({ text: 'Meanwhile.' }) }] })
+  await page.getByTestId('connection-lost').waitFor({ timeout: 60_000 })
+  proxy.restore()
+  await transcript.getByText('Meanwhile.', { exact: true }).waitFor({ timeout: 60_000 })
+  assert.equal(await transcript.getByText('Meanwhile.', { exact: true }).count(), 1)
+})
