@@ -126,11 +126,18 @@ export async function startWorker(env: Environment, sent: WorkerStart, stop: Abo
   const { number, overrides, databaseUrl, port, isTerminal } = sent
   return withSmallYoungGeneration(async () => {
     const { loadConfig } = await import('../server/config/load.ts')
-    const reread = () => ({ ...loadConfig({ env, overrides }), databaseUrl, port })
+    const reread = () => ofWorker({ ...loadConfig({ env, overrides }), databaseUrl, port }, number)
     const config = reread()
     const log = { isTerminal, isShared: true, worker: number }
     return startOne(config, { logLevel: config.logLevel, reread, stop, log })
   })
+}
+
+/** Gives each process its own address for metrics: of a shared one, a scrape would reach any of them. */
+function ofWorker(config: Config, number: number): Config {
+  const { listen } = config.metrics
+  if (!listen) return config
+  return { ...config, metrics: { ...config.metrics, listen: { ...listen, port: listen.port + number - 1 } } }
 }
 
 interface OneProcess {
