@@ -152,11 +152,14 @@ async function startOne(config: Config, { logLevel, reread, stop, log: { worker,
   const { startServer } = await import('../server/main.ts')
   const { createLog, logStream } = await import('../server/platform/log.ts')
   const { createRequestLog } = await import('../server/platform/request-log.ts')
-  const stream = logStream(output)
+  const { otlp: collector } = config.telemetry
+  // Loaded only when a collector is configured.
+  const otlp = collector && (await import('../server/telemetry/otlp/otlp.ts')).createOtlp(collector)
+  const stream = otlp ? otlp.tee(logStream(output)) : logStream(output)
   const origin = worker === undefined ? {} : { worker }
   const log = createLog(logLevel, stream, origin)
   const requestLog = createRequestLog({ ...config.requestLog, logLevel, stream, origin })
-  return startServer({ config, log, requestLog, reread, stop, isWorker: worker !== undefined })
+  return startServer({ config, log, requestLog, otlp, reread, stop, isWorker: worker !== undefined })
 }
 
 const indented = (text: string): string => text.replaceAll(/^/gm, '  ')

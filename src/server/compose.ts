@@ -34,6 +34,7 @@ import { createRetention } from './retention/retention.ts'
 import { retentionStore } from './retention/store.ts'
 import { folderIdOf } from './system/data-folder-marker.ts'
 import { observedSweep } from './telemetry/observed.ts'
+import type { Otlp } from './telemetry/otlp/otlp.ts'
 
 interface Inputs {
   readonly config: Config
@@ -41,6 +42,8 @@ interface Inputs {
   readonly requestLog: RequestLog
   readonly databaseUrl: string
   readonly keyring: Keyring
+  /** Export of traces and logs; absent without a collector. */
+  readonly otlp?: Otlp | undefined
 }
 
 /** A composed server that does not listen yet. */
@@ -67,7 +70,7 @@ export interface Composed {
  * Builds the server section by section; each uses the sections before it. The order of building is the order of start,
  * and the reverse is the order of stop.
  */
-export async function compose({ config, log, requestLog, databaseUrl, keyring }: Inputs): Promise<Composed> {
+export async function compose({ config, log, requestLog, databaseUrl, keyring, otlp }: Inputs): Promise<Composed> {
   const owner = randomUUID()
   const publicUrl = () => config.publicUrl ?? ownUrl(app.server, config)
   const leaving = new AbortController()
@@ -81,8 +84,9 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const workspacesDir = join(config.dataDir, 'workspaces')
   const folderId = await folderIdOf(workspacesDir, log)
 
-  const monitoring = composeTelemetry({
+  const monitoring = await composeTelemetry({
     ...base,
+    otlp,
     callPool,
     aliasOf: id => calls.gateway.deployment(id)?.alias,
     readings: () => ({
@@ -93,12 +97,12 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       loopDelayMs: () => loop.meanMs,
     }),
   })
-  const { telemetry } = monitoring
+  const { telemetry, traced } = monitoring
   const ledger = composeLedger({ ...base, callPool, telemetry })
   const { usage, budgets, budgetRows, freezes, toolCalls } = ledger
   const access = await composeAccess({ ...base, budgetRows, reloaded: () => calls.reloaded() })
   const { keys, tickets, logins, addressOf, vault, authenticate } = access
-  const calls = composeGateway({ ...base, usage, budgets, freezes, telemetry })
+  const calls = composeGateway({ ...base, usage, budgets, freezes, telemetry, traced })
   const { gateway, loop, files, outbound, guard, defaultModel } = calls
 
   const memories = composeMemories(base)

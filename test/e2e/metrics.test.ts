@@ -19,7 +19,7 @@ const scrape = (target: { readonly url: string; readonly key?: string }): Promis
   send(target, 'GET /metrics')
 
 /** Returns the sum of all values of a metric whose labels contain `labels`. */
-function valueOf(page: string, name: string, labels = ''): number {
+function sumOf(page: string, name: string, labels = ''): number {
   const lines = page.split('\n').filter(line => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
   return lines.filter(line => line.includes(labels)).reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
@@ -61,27 +61,27 @@ test('calls, rejections, sessions and tools appear', async () => {
   await eventually(async () => (await sendOk<Session>(service, `GET /session/${id}`)).status === 'idle')
   const page = await eventually(async () => {
     const { text } = await scrape(service)
-    return valueOf(text, 'switchyard_runs_total', 'outcome="completed"') === 1 && text
+    return sumOf(text, 'switchyard_runs_total', 'outcome="completed"') === 1 && text
   })
-  assert.ok(valueOf(page, 'switchyard_model_calls_total', 'outcome="completed"') >= 2)
-  assert.ok(valueOf(page, 'switchyard_tokens_total', 'kind="output"') > 0)
-  assert.ok(valueOf(page, 'gen_ai_client_operation_duration_seconds_count') >= 2)
-  assert.equal(valueOf(page, 'switchyard_model_call_rejections_total', 'code="not_found"'), 1)
-  assert.ok(valueOf(page, 'switchyard_tool_calls_total', 'kind="own"') > 0)
-  assert.ok(valueOf(page, 'switchyard_leases_acquired_total') >= 1)
-  assert.ok(valueOf(page, 'switchyard_sweep_duration_seconds_count', 'sweep="sessions"') >= 1)
-  assert.equal(valueOf(page, 'switchyard_database_up'), 1)
-  assert.equal(valueOf(page, 'switchyard_deployments', 'state="healthy"'), 1)
+  assert.ok(sumOf(page, 'switchyard_model_calls_total', 'outcome="completed"') >= 2)
+  assert.ok(sumOf(page, 'switchyard_tokens_total', 'kind="output"') > 0)
+  assert.ok(sumOf(page, 'gen_ai_client_operation_duration_seconds_count') >= 2)
+  assert.equal(sumOf(page, 'switchyard_model_call_rejections_total', 'code="not_found"'), 1)
+  assert.ok(sumOf(page, 'switchyard_tool_calls_total', 'kind="own"') > 0)
+  assert.ok(sumOf(page, 'switchyard_leases_acquired_total') >= 1)
+  assert.ok(sumOf(page, 'switchyard_sweep_duration_seconds_count', 'sweep="sessions"') >= 1)
+  assert.equal(sumOf(page, 'switchyard_database_up'), 1)
+  assert.equal(sumOf(page, 'switchyard_deployments', 'state="healthy"'), 1)
 })
 
 test('the queue and the leases are counted in the database', async () => {
   const page = await eventually(async () => {
     const { text } = await scrape(service)
-    return valueOf(text, 'switchyard_leases') === 0 && text
+    return sumOf(text, 'switchyard_leases') === 0 && text
   })
-  assert.equal(valueOf(page, 'switchyard_prompts_waiting'), 0)
-  assert.equal(valueOf(page, 'switchyard_sessions', 'state="running"'), 0)
-  assert.equal(valueOf(page, 'switchyard_database_connections_max', 'pool="main"'), 20)
+  assert.equal(sumOf(page, 'switchyard_prompts_waiting'), 0)
+  assert.equal(sumOf(page, 'switchyard_sessions', 'state="running"'), 0)
+  assert.equal(sumOf(page, 'switchyard_database_connections_max', 'pool="main"'), 20)
 })
 
 test('no label contains a key, an owner, a session or a text of a caller', async () => {

@@ -66,6 +66,8 @@ interface Needs {
   readonly budgets: Budgets
   readonly freezes: Freezes
   readonly telemetry: Telemetry
+  /** Adds the trace context to calls. */
+  readonly traced: (call: Gateway['call']) => Gateway['call']
 }
 
 /** The gateway: path of all model calls, models in force, and the current configuration. */
@@ -120,7 +122,7 @@ export function composeGateway(needs: Needs) {
   const hooked = createHookedGateway({ gateway: recorded, hooks: config.hooks, outbound: guard(), log })
   const gateway: Gateway = {
     ...hooked.gateway,
-    call: observedCall(hooked.gateway.call, telemetry),
+    call: needs.traced(observedCall(hooked.gateway.call, telemetry)),
     get streams() {
       return hooked.gateway.streams
     },
