@@ -47,7 +47,7 @@ export const catalogue = {
   },
   switchyard_model_call_rejections_total: {
     type: 'counter',
-    help: 'Model calls that the gateway answered with an error of its own, by error code',
+    help: 'Model calls that the gateway itself rejected, by error code',
     labels: ['code'],
   },
   switchyard_model_call_retries_total: {
