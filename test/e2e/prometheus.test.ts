@@ -28,7 +28,7 @@ interface QueryResult {
 }
 
 test('a real Prometheus scrapes the service with a key, and promtool accepts the metrics', { skip }, async () => {
-  const service = await startService()
+  const service = await startService({ config: 'limits: { max_loop_delay_ms: 10000 }' })
   const body = { model: 'demo', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] }
   assert.equal((await send(service, 'POST /v1/messages', { body })).status, 200)
   const checked = promtool(['check', 'metrics'], (await send(service, 'GET /metrics')).text)
