@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allRoutes, apiVersion, everyPath } from '../src/contract/api.ts'
 import { type Access, type Route, successStatus } from '../src/contract/route.ts'
+import { spellingsOf } from './support/service/path-spellings.ts'
 import { open, type Sent, send, type Target } from './support/service/send.ts'
 import { startService } from './support/service/service.ts'
 
@@ -230,38 +231,6 @@ test('S41: errors have the shape of their path', async () => {
   assert.equal(missing.error.type, 'gateway_error')
 })
 
-const mutations = (path: string): string[] => {
-  const [, first = '', ...rest] = path.split('/')
-  const tail = rest.length === 0 ? '' : `/${rest.join('/')}`
-  return [
-    `/${path}`,
-    `${path}/`,
-    `${path}//`,
-    `${path}.`,
-    `${path};x=1`,
-    `${path}%00`,
-    `${path}%20`,
-    `${path}?`,
-    `${path}#`,
-    path.toUpperCase(),
-    path.replaceAll('/', '\\'),
-    `/%2e${path}`,
-    `/.${path}`,
-    `/%2e%2e${path}`,
-    `/docs/..${path}`,
-    `/docs/%2e%2e${path}`,
-    `/health/..%2f${path.slice(1)}`,
-    `/openapi.json/..${path}`,
-    `/${first}/${tail}`,
-    `/${first}%2f${rest.join('/')}`,
-    `/${first}/.${tail}`,
-    `/%${first.charCodeAt(0).toString(16)}${first.slice(1)}${tail}`,
-    `/%25${first.charCodeAt(0).toString(16)}${first.slice(1)}${tail}`,
-    `http://127.0.0.1${path}`,
-    `http://elsewhere.example${path}`,
-  ]
-}
-
 test('S05: no spelling of a path gets in without a key', async () => {
   for (const path of [
     '/api/agents',
@@ -270,7 +239,7 @@ test('S05: no spelling of a path gets in without a key', async () => {
     '/api/capabilities',
     '/api/v1/managed_agents/sessions',
   ]) {
-    for (const spelling of mutations(path)) {
+    for (const spelling of spellingsOf(path)) {
       const { status } = await send(stranger, `GET ${spelling}`)
       assert.ok(status >= 400 && status < 500, `GET ${spelling} answered ${status}`)
     }
