@@ -43,7 +43,7 @@ test('S46: a parser of the stream reads only frames that the service has sent, w
       assert.match(frame.id ?? '0', /^[\w.~-]+$/)
     }
     for (const line of text.split(/\r\n|\r|\n/))
-      assert.match(line, /^(|:.*|id: [\w.~-]+|event: [a-z_.]+|data: \{.*\}|retry: \d+)$/)
+      assert.match(line, /^(|:.*|id: [\w.~-]+|event: [a-z_.]+|data: \{.*\}|retry: \d+)$/s)
     assert.ok(!text.includes('\r'))
   }
   for (const reader of [tail, feed]) reader.close()
