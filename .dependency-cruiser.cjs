@@ -1,6 +1,6 @@
 // The import directions of docs/architecture.md. `npm run check` also fails when no module was examined.
 const features =
-  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|contexts|controls|model-settings|gateway|agents|managed-agents|egress|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
+  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|contexts|controls|model-settings|gateway|log-sinks|agents|managed-agents|egress|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
 const nouns = [
   'a2a/(questions|task-log|task-reading|task-store)',
   'agents/(agents|store|stored-agent)',
