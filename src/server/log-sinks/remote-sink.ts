@@ -12,7 +12,7 @@ interface Deps {
   readonly secretOf: (name: string) => Promise<string | undefined>
 }
 
-const totalMs = 20_000
+const totalMs = 10_000
 /** Statuses with which a receiver rejects the content of a request. */
 const rejectedStatuses = new Set([400, 413, 422])
 

@@ -27,7 +27,7 @@ interface Deps {
 const maxCalls = 500
 /** Bodies have up to 512 KB each. */
 const maxBodies = 20
-const renewMs = 15_000
+const renewMs = 10_000
 const maxStopMs = 3_000
 
 /** Returns 1 s, 2 s, 4 s and so on up to 5 min, with jitter so that sinks do not retry together. */

@@ -68,7 +68,7 @@ export interface StreamState {
 }
 
 /** Longer than a settle and a send together. */
-const claimSeconds = 60
+const claimSeconds = 30
 /** Longer than any transaction that writes the rows: its statements end after 30 s. */
 const overlap = `interval '2 minutes'`
 /** How long a call that was sent as lost may still end. */
@@ -141,7 +141,7 @@ export function logSinkStore(pool: Pool) {
       await pool.query('insert into log_sinks (name, stream) values ($1, $2) on conflict do nothing', [name, stream])
     },
 
-    /** Claims the stream for 60 s; false if another process sends it or the next attempt is not due. */
+    /** Claims the stream for 30 s; false if another process sends it or the next attempt is not due. */
     claim: ({ name, stream, token }: Claim): Promise<boolean> =>
       changes(
         `update log_sinks s set claim = $3, claimed_until = clock_timestamp() + interval '${claimSeconds} seconds'
