@@ -183,7 +183,12 @@ export function keyStore(pool: Pool) {
       return (await pool.query(text)).rows.length > 0
     },
 
-    /** Stores where a key comes from; false if that key was imported before. */
+    /** True if a key of this source exists. */
+    async isImported(source: string): Promise<boolean> {
+      return (await pool.query('select from api_keys where imported_from = $1', [source])).rows.length > 0
+    },
+
+    /** Returns whether the source may be imported, and locks imports until the transaction ends. */
     async claimImport(client: PoolClient, source: string): Promise<boolean> {
       // One import at a time, so that none waits for the unique index.
       await client.query(`select pg_advisory_xact_lock(hashtext('import of keys'))`)
