@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import type { KeysReport } from '../server/litellm/import-keys.ts'
 import type { ImportFinding } from '../server/litellm/report.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { CommandFailed } from './failures.ts'
@@ -17,27 +18,41 @@ interface ImportArguments extends ServerInputs {
 
 /** `import litellm`: converts the configuration, imports the keys, and lists what became of each setting. */
 export async function importLiteLlm(server: LocalService, args: ImportArguments, out: Out): Promise<ExitCode> {
-  const { config: path, database, output, isDryRun, env, overrides } = args
+  const { config: path, database, isDryRun } = args
   if (path === undefined && database === undefined)
     throw new CommandFailed('give --config <file>, --database, or both', exitCodes.usage)
-  const sourceUrl = database === undefined ? undefined : addressOf(database, env)
   const converted = path === undefined ? undefined : await server.liteLlm.convert(readText(path))
-  if (converted && output !== undefined && !isDryRun) writeNew(output, converted.text)
-  const keys =
-    sourceUrl === undefined
-      ? undefined
-      : await server.liteLlm.importKeys(await server.configure({ env, overrides }), { sourceUrl, isDryRun })
+  const written = converted && writtenTo(args, converted.text)
+  const keys = database === undefined ? undefined : await keysFrom(server, database, args)
   const findings = [...(converted?.findings ?? []), ...(keys?.findings ?? [])]
-  out.data({ dry_run: isDryRun, ...(converted && { config: converted.text }), ...(keys && { keys: { ...keys, findings: undefined } }), findings })
-  if (converted && (output === undefined || isDryRun)) out.text(plain(converted.text))
+  out.data({
+    dry_run: isDryRun,
+    ...(converted && { config: converted.text }),
+    ...(keys && { keys: { created: keys.created, unchanged: keys.unchanged, skipped: keys.skipped } }),
+    findings,
+  })
+  if (converted && written === undefined) out.text(plain(converted.text))
   printFindings(findings, out)
-  if (output !== undefined && converted) out.note(isDryRun ? `${output} was not written (dry run).` : `Wrote ${output}.`)
-  if (keys) {
-    const verb = isDryRun ? 'would be created' : 'created'
-    out.note(`Keys: ${keys.created} ${verb}, ${keys.unchanged} imported before, ${keys.skipped} left out.`)
-  }
+  if (written !== undefined) out.note(`Wrote ${written}.`)
+  if (keys) out.note(summaryOf(keys, isDryRun))
   return exitCodes.ok
 }
+
+/** Returns the path of the written file; undefined if the configuration is to be printed. */
+function writtenTo({ output, isDryRun }: ImportArguments, text: string): string | undefined {
+  if (output === undefined || isDryRun) return undefined
+  writeNew(output, text)
+  return output
+}
+
+async function keysFrom(server: LocalService, database: string | true, args: ImportArguments): Promise<KeysReport> {
+  const { env, overrides, isDryRun } = args
+  const sourceUrl = addressOf(database, env)
+  return server.liteLlm.importKeys(await server.configure({ env, overrides }), { sourceUrl, isDryRun })
+}
+
+const summaryOf = ({ created, unchanged, skipped }: KeysReport, isDryRun: boolean): string =>
+  `Keys: ${created} ${isDryRun ? 'would be created' : 'created'}, ${unchanged} imported before, ${skipped} left out.`
 
 function addressOf(given: string | true, env: ServerInputs['env']): string {
   const url = given === true ? env['LITELLM_DATABASE_URL'] : given
@@ -59,7 +74,8 @@ function writeNew(path: string, text: string): void {
     writeFileSync(path, text, { flag: 'wx', mode: 0o600 })
   } catch (error) {
     if (codeOf(error) === 'EEXIST' && readText(path) === text) return
-    const reason = codeOf(error) === 'EEXIST' ? 'it exists with other content; remove it or choose another name' : codeOf(error)
+    const reason =
+      codeOf(error) === 'EEXIST' ? 'it exists with other content; remove it or choose another name' : codeOf(error)
     throw new CommandFailed(`cannot write ${path}: ${reason}`, exitCodes.usage)
   }
 }

@@ -33,7 +33,10 @@ export async function importLiteLlmKeys({ config, log, sourceUrl, isDryRun }: In
   try {
     return await withStorage({ config, log }, async ({ pool, keyring }) => {
       if (!keyring)
-        throw new AppError('unavailable', 'no encryption key is given; start the service once, or set SWITCHYARD_ENCRYPTION_KEY')
+        throw new AppError(
+          'unavailable',
+          'no encryption key is given; start the service once, or set SWITCHYARD_ENCRYPTION_KEY',
+        )
       const sending: Promise<unknown>[] = []
       sendHintsBy(pool, (channel, payload) => {
         sending.push(pool.query('select pg_notify($1, $2)', [channel, payload]).catch(() => undefined))

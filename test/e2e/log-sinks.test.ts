@@ -91,7 +91,7 @@ test('each sink gets every call with the credentials of its own, and a dead one 
 
     const missing = await eventually(async () => {
       const found = (await statesOf(service)).find(({ name }) => name === 'otel')
-      return found?.last_error && found
+      return found && found.last_error !== null && found
     })
     assert.match(missing.last_error ?? '', /vault entry otel-token does not exist/)
     await send(service, 'POST /api/vault', {

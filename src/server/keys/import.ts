@@ -74,7 +74,15 @@ export function createKeyImport({ pool, store, pepper, budgets, audit }: Deps) {
         const id = newId('key')
         const owner_id = key.ownerId ?? id
         const fields = { ...unlimited, ...key.fields, owner_id }
-        const row = { ...fields, id, prefix: 'sk-', last4: key.last4, created_by: key.source, parent_id: null, ancestors: [] }
+        const row = {
+          ...fields,
+          id,
+          prefix: 'sk-',
+          last4: key.last4,
+          created_by: key.source,
+          parent_id: null,
+          ancestors: [],
+        }
         await store.insert(client, row)
         await setBudget(client, { scope: 'key', scope_id: id }, key.budget)
         const owner = { scope: 'owner', scope_id: owner_id } as const

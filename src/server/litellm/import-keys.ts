@@ -38,7 +38,10 @@ export async function importKeys({ tables, keys, isDryRun }: Deps): Promise<Keys
     else if (isDryRun ? await keys.isImported(key) : !(await keys.add(key))) counts.unchanged++
     else counts.created++
   }
-  const counted = [...notes.values()].map(({ finding, count }) => ({ ...finding, detail: `${finding.detail} (${count})` }))
+  const counted = [...notes.values()].map(({ finding, count }) => ({
+    ...finding,
+    detail: `${finding.detail} (${count})`,
+  }))
   return { ...counts, findings: [...counted, ...(await modelFindings(tables))] }
 }
 

@@ -143,7 +143,13 @@ function budgetOf(own: Settings, table: Settings | null, { now, remarks }: Budge
 const maxCount = 2_147_483_647
 const maxTokens = 1e12
 
-const words: Readonly<Record<string, string>> = { hourly: '1h', daily: '1d', weekly: '1w', monthly: '1mo', yearly: '12mo' }
+const words: Readonly<Record<string, string>> = {
+  hourly: '1h',
+  daily: '1d',
+  weekly: '1w',
+  monthly: '1mo',
+  yearly: '12mo',
+}
 
 function durationOf(value: unknown, remarks: Remarks): string | null {
   const text = textOf(value)

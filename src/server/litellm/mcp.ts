@@ -11,7 +11,10 @@ const plainFields = ['alias', 'description', 'static_headers', 'allowed_tools', 
 
 /** Returns entries of `mcp_servers` for the servers of LiteLLM that can be reached over HTTP. */
 export function mcpServersOf(given: unknown, context: Context): Settings[] {
-  return Object.entries(settingsOf(given)).flatMap(([name, entry]) => serverOf(name, settingsOf(entry), context) ?? [])
+  return Object.entries(settingsOf(given)).flatMap(([name, entry]): Settings[] => {
+    const server = serverOf(name, settingsOf(entry), context)
+    return server ? [server] : []
+  })
 }
 
 function serverOf(name: string, entry: Settings, { report, secrets }: Context): Settings | undefined {

@@ -104,14 +104,27 @@ export function convertModel(entry: unknown, index: number, deps: Deps): Convert
     ...(variable !== undefined && { api_key: `os.environ/${variable}` }),
     ...paramsOf(params, { ...deps, place, name }),
     model: target.model,
+    ...(target.baseModel !== undefined && { base_model: target.baseModel }),
     ...(target.apiBase !== undefined && { api_base: target.apiBase }),
     ...(target.protocol !== undefined && { protocol: target.protocol }),
     ...(target.region !== undefined && { aws_region_name: target.region }),
     ...infoOf(settingsOf(info), place, report),
   }
+  reportUnpriced(place, converted, report)
   if (target.remark !== undefined) report.approximated(`${place}.litellm_params.api_base`, target.remark, target.remark)
   report.carried(place, `${name} is served by ${target.model}`)
   return { model_name: name, params: converted }
+}
+
+/** LiteLLM books calls of unknown models as free; here a key with a budget cannot call them. */
+function reportUnpriced(place: string, params: Settings, report: ImportReport): void {
+  const isKnown = 'base_model' in params || 'input_cost_per_token' in params
+  if (isKnown || !String(params['model']).startsWith('openai-compatible/')) return
+  report.approximated(
+    `${place}.model_info`,
+    'prices and limits of this model are not known; keys with limits need them',
+    'set input_cost_per_token, output_cost_per_token and capabilities.max_output_tokens, or base_model',
+  )
 }
 
 /** Adds the values of a named credential, which the entry overrides. */

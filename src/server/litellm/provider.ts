@@ -6,6 +6,8 @@ export interface Target {
   readonly apiBase?: string
   readonly protocol?: string
   readonly region?: string
+  /** Model whose prices and limits apply. */
+  readonly baseModel?: string
   /** How the result differs from LiteLLM. */
   readonly remark?: string
 }
@@ -57,6 +59,9 @@ const byName: readonly (readonly [RegExp, string])[] = [
   [/^(anthropic|amazon|meta|mistral|cohere|ai21)\./, 'bedrock'],
 ]
 
+/** LiteLLM takes prices and limits from the name, whatever the address. */
+const isOpenAiName = (id: string): boolean => byName.some(([pattern, name]) => name === 'openai' && pattern.test(id))
+
 /** Returns provider and id of a model of LiteLLM; undefined if its provider is not known. */
 function splitModel(model: string, custom: string | undefined): readonly [provider: string, id: string] | undefined {
   if (custom !== undefined) return [custom, model.startsWith(`${custom}/`) ? model.slice(custom.length + 1) : model]
@@ -77,7 +82,7 @@ export function targetOf(model: string, custom: string | undefined, apiBase: str
   const [provider, id] = splitModel(model, custom) ?? []
   if (provider === undefined || id === undefined) return `the provider of ${model} is not known`
   if (provider === 'openai' && apiBase !== undefined && !apiBase.startsWith('https://api.openai.com'))
-    return { model: `openai-compatible/${id}` }
+    return { model: `openai-compatible/${id}`, ...(isOpenAiName(id) && { baseModel: `openai/${id}` }) }
   if (same.has(provider)) return { model: `${provider}/${id}` }
   const special = Object.hasOwn(specials, provider) ? specials[provider] : undefined
   if (special) return special(id, apiBase)
