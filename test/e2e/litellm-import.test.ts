@@ -50,7 +50,7 @@ await liteLlm.key('sk-of-the-team-AbC1', {
   spend: 2.25,
   budget_duration: '7d',
   budget_reset_at: soon,
-  tpm_limit: 5_000,
+  tpm_limit: 200_000,
   metadata: '{"project":"x"}',
 })
 await liteLlm.key('sk-of-ana', {
@@ -107,7 +107,7 @@ async function shell(script: string, env: Readonly<Record<string, string>>) {
 
 const ask = (target: { url: string; key: string }) =>
   send(target, 'POST /v1/chat/completions', {
-    body: { model: 'gpt-4o', messages: [{ role: 'user', content: 'hello' }] },
+    body: { model: 'gpt-4o', max_tokens: 50, messages: [{ role: 'user', content: 'hello' }] },
   })
 
 test('keys of LiteLLM work with their limits and spend, in a service that runs meanwhile, and a second import changes nothing', async () => {
@@ -165,7 +165,7 @@ test('keys of LiteLLM work with their limits and spend, in a service that runs m
         team?.last4,
         team?.metadata,
       ],
-      ['team-1', ['gpt-4o'], 10, 2.25, '7d', 5_000, 'AbC1', { project: 'x' }],
+      ['team-1', ['gpt-4o'], 10, 2.25, '7d', 200_000, 'AbC1', { project: 'x' }],
     )
     assert.equal(Date.parse(team?.budget_reset_at ?? ''), Date.parse(`${soon}Z`))
     assert.deepEqual([ana?.owner_id, ana?.max_budget, ana?.rpm_limit, ana?.budget_duration], ['ana', 3, 9, '1h'])
@@ -240,7 +240,7 @@ test('the commands of docs/guides/from-litellm.md run as they are typed, but for
     GATEWAY_MASTER_KEY: key,
     SWITCHYARD_KEY: key,
   })
-  assert.equal(code, 0, stderr)
+  assert.equal(code, 0, `${stdout}${stderr}`)
   assert.match(stdout, /^ready$/m)
   assert.match(stdout, /^team key\tteam-1\t2.25\d*\t10$/m)
   assert.equal(statSync(join(folder, 'switchyard.yaml')).mode & 0o777, 0o600)

@@ -133,6 +133,12 @@ function budgetOf(own: Settings, table: Settings | null, { now, remarks }: Budge
     tpm_limit: countOf(of('tpm_limit'), maxTokens),
     max_parallel: countOf(of('max_parallel_requests'), maxCount),
   }
+  if (limits.tpm_limit !== null)
+    remarks.push([
+      'tpm_limit',
+      'approximated',
+      'a call reserves its longest possible answer; send max_tokens or raise it',
+    ])
   return {
     limits,
     usd: isOver ? '0' : (amountOf(own['spend']) ?? '0'),
