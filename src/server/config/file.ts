@@ -101,6 +101,17 @@ interface FileValue {
   readonly log_sinks?: readonly (Partial<LogSinkEntry> | undefined)[]
   readonly router?: RouterBlock
   readonly logging?: { readonly requests?: string; readonly sample?: number }
+  readonly metrics?: { readonly enabled?: boolean; readonly public?: boolean; readonly listen?: string }
+  readonly telemetry?: {
+    readonly content?: boolean
+    readonly otlp?: {
+      readonly endpoint?: string
+      readonly headers?: Readonly<Record<string, string | undefined>>
+      readonly logs?: boolean
+      readonly propagate?: boolean
+      readonly sample?: number
+    }
+  }
   readonly prices?: { readonly import?: readonly (string | undefined)[]; readonly unknown?: string }
   readonly demo?: boolean
 }
@@ -208,6 +219,23 @@ const fileShape: Shape = {
     log_sinks: { kind: 'list', of: logSinkEntry },
     router,
     logging: { kind: 'block', keys: { requests: text, sample: { kind: 'number', min: 0 } } },
+    metrics: { kind: 'block', keys: { enabled: flag, public: flag, listen: text } },
+    telemetry: {
+      kind: 'block',
+      keys: {
+        content: flag,
+        otlp: {
+          kind: 'block',
+          keys: {
+            endpoint: text,
+            headers: { kind: 'by name', of: text },
+            logs: flag,
+            propagate: flag,
+            sample: { kind: 'number', min: 0 },
+          },
+        },
+      },
+    },
     prices: { kind: 'block', keys: { import: texts, unknown: text } },
     demo: flag,
   },
