@@ -360,7 +360,6 @@ export const settings: Readonly<Record<string, SettingText>> = {
     'nothing is exported',
   ],
   'telemetry.otlp.headers': ['Headers of each request, such as `authorization`', 'none'],
-  'telemetry.otlp.headers.<name>': ['A header'],
   'telemetry.otlp.logs': ['Also exports log lines', '`false`'],
   'telemetry.otlp.propagate': ['Upstreams get the trace context in `traceparent`', '`false`'],
   'telemetry.otlp.sample': ['Share of the traces that are exported, 0 to 1', '1'],
