@@ -2,12 +2,13 @@ import { hostname } from 'node:os'
 import { apiVersion } from '../../../contract/api.ts'
 import type { OtlpSettings } from '../../config/config.ts'
 import type { Log, LogStream } from '../../platform/log.ts'
+import type { Attributes } from '../../platform/otlp.ts'
 import { createOutbound } from '../../platform/outbound.ts'
 import { smallRequest } from '../../platform/small-request.ts'
 import type { ExportCounts } from '../metrics/metrics.ts'
 import { logsBody, tracesBody } from './encoding.ts'
 import { createExportQueue, type ExportQueue, type PostResult } from './export-queue.ts'
-import type { Attributes, Span } from './span.ts'
+import type { Span } from './span.ts'
 
 /** Export to an OpenTelemetry collector, by OTLP over HTTP in JSON. */
 export interface Otlp {

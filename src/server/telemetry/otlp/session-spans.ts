@@ -1,7 +1,8 @@
 import { type SessionEvent, textOfContent } from '../../../contract/events.ts'
+import type { Attributes } from '../../platform/otlp.ts'
 import { createOpenRuns, type EndedRun, type OpenRun } from '../open-runs.ts'
 import { createOpenToolCalls, type EndedToolCall } from '../open-tool-calls.ts'
-import type { Attributes, Span } from './span.ts'
+import type { Span } from './span.ts'
 import { spanIdOf, traceIdOf } from './trace-context.ts'
 
 interface Options {
