@@ -1,4 +1,6 @@
 import { Argument, type Command } from 'commander'
+import { agentFinder, skillFinder } from './finders.ts'
+import { NameArgument } from './names.ts'
 import { someText, wholeNumber } from './parse.ts'
 import { attachSkill, detachSkill, importSkills, listSkills, upgradeSkill } from './skills.ts'
 import { type Registry, withExamples } from './world.ts'
@@ -28,19 +30,19 @@ export function addSkillCommands(program: Command, { doing }: Registry): void {
   const attach = skills
     .command('attach')
     .description('append a skill to the system prompt of an agent')
-    .addArgument(argument('<agent>', 'id of the agent'))
-    .addArgument(argument('<skill>', 'id of the skill'))
+    .addArgument(new NameArgument('<agent>', 'id or name of the agent', agentFinder))
+    .addArgument(new NameArgument('<skill>', 'id or name of the skill', skillFinder))
     .action(doing(({ client, out }, _, [agentId = '', skillId = '']) => attachSkill(client, { agentId, skillId }, out)))
   const detach = skills
     .command('detach')
     .description('remove one skill, or all, from the system prompt of an agent')
-    .addArgument(argument('<agent>', 'id of the agent'))
-    .addArgument(argument('[skill]', 'id of the skill; default: all'))
+    .addArgument(new NameArgument('<agent>', 'id or name of the agent', agentFinder))
+    .addArgument(new NameArgument('[skill]', 'id or name of the skill; default: all', skillFinder))
     .action(doing(({ client, out }, _, [agentId = '', skillId]) => detachSkill(client, { agentId, skillId }, out)))
   const upgrade = skills
     .command('upgrade')
     .description('update the copies of a skill in agents to the version of the library')
-    .addArgument(argument('<skill>', 'id of the skill'))
+    .addArgument(new NameArgument('<skill>', 'id or name of the skill', skillFinder))
     .option('--dry-run', 'only print the changes')
     .option('--include-edited', 'also replace edited copies')
     .action(
