@@ -1,11 +1,13 @@
 import { type Command, Option } from 'commander'
-import type { ApiKeyWrite } from '../contract/keys.ts'
+import { type ApiKeyWrite, keyRoutes } from '../contract/keys.ts'
 import { type NativeProvider, nativeProviders } from '../contract/native.ts'
 import { destroying, yesOption } from './confirm.ts'
 import { keyFinder } from './finders.ts'
 import { createKey, listKeys, revokeKey, rotateKey } from './keys.ts'
 import { NameArgument } from './names.ts'
 import { dollars, someText, wholeNumber } from './parse.ts'
+import { addRouteCommand } from './resources/route-command.ts'
+import { details } from './resources/show.ts'
 import { type Registry, withExamples } from './world.ts'
 
 interface ListOptions {
@@ -64,6 +66,14 @@ export function addKeyCommands(program: Command, registry: Registry): void {
       ),
     )
   withExamples(revoke, ['switchyard keys revoke key_0199 --yes'])
+  addRouteCommand(keys, registry, {
+    name: 'show',
+    route: keyRoutes.get,
+    text: 'show a key, without its secret',
+    args: [{ field: 'key_id', name: 'key', text: 'id or label of the key', finder: keyFinder }],
+    show: details(),
+    examples: ['switchyard keys show ci'],
+  })
   withExamples(keys, ['switchyard keys create --label ci', 'switchyard keys ls'])
 }
 
