@@ -35,7 +35,7 @@ export const destroying = (
   work: Work<ConfirmOptions>,
 ) =>
   doing<ConfirmOptions>(async (tools, options, args) => {
-    await confirm(world, { action: actionOf(args), name: args.at(-1) ?? '', isYes: options.yes }, tools.out)
+    await confirm(world, { action: actionOf(args), name: tools.given.at(-1) ?? '', isYes: options.yes }, tools.out)
     return work(tools, options, args)
   })
 

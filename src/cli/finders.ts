@@ -155,6 +155,7 @@ export const modelFinder: Finder = {
 /** Vault entries, by their name, which is their id. */
 export const vaultFinder: Finder = {
   kind: 'vault entry',
+  isExact: true,
   isByName: true,
   async list(client, page) {
     const { keys, next_cursor } = await client.vault.list({ query: { limit, ...page } })
@@ -165,6 +166,7 @@ export const vaultFinder: Finder = {
 /** Providers, by id. */
 export const providerFinder: Finder = {
   kind: 'provider',
+  isExact: true,
   isByName: true,
   async list(client) {
     const { providers } = await client.providers.list()

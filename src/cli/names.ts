@@ -26,6 +26,8 @@ export interface Finder {
   readonly wholeId?: RegExp
   /** True when people know the objects by their names, not by their ids. */
   readonly isByName?: true
+  /** True when the names are the ids; then a name must be whole, and the list only serves completion. */
+  readonly isExact?: true
   /** Lists the objects, newest first. `params` are the values of the arguments before. */
   list(client: Client, page: { readonly cursor?: string }, params: readonly string[]): Promise<CandidatePage>
 }
@@ -86,7 +88,7 @@ export async function idOf(
   finder: Finder,
   { text, params = [] }: { readonly text: string; readonly params?: readonly string[] },
 ): Promise<string> {
-  if (finder.wholeId?.test(text)) return text
+  if (finder.isExact || finder.wholeId?.test(text)) return text
   const found = await candidatesOf(client, finder, params)
   if (found.some(({ id }) => id === text)) return text
   const byName = found.filter(({ name }) => name === text)

@@ -42,5 +42,5 @@ test('table columns are aligned, also with characters of two code units', () => 
       ['22', 'ab', 'y'],
     ],
   )
-  assert.deepEqual(lines, ['ID  NAME  LAST', '1   😀     x', '22  ab    y'])
+  assert.deepEqual(lines, ['ID  NAME  LAST', '1   😀    x', '22  ab    y'])
 })

@@ -38,7 +38,7 @@ export async function runCommandLine(args: readonly string[], world: World): Pro
         isJson = options.json ?? false
         const tools = await toolsOf(world, options)
         const ids = await withIds(tools.client, command, { args: command.args, options })
-        code = await work(tools, ids.options as typeof options, ids.args)
+        code = await work({ ...tools, given: command.args }, ids.options as typeof options, ids.args)
       }
     },
   }

@@ -41,9 +41,10 @@ export const padToWidth = (text: string, width: number): string =>
 
 /** Returns `text` in lines of at most `width` columns, broken at spaces; words that are wider stay whole. */
 export function wrapToWidth(text: string, width: number): string[] {
+  const [indent = ''] = /^ */.exec(text) ?? []
   const lines: string[] = []
   let line = ''
-  for (const word of text.split(' ')) {
+  for (const word of `${indent}${text.trimStart()}`.split(/(?<=\S) /)) {
     const longer = line === '' ? word : `${line} ${word}`
     if (line !== '' && textWidth(longer) > width) {
       lines.push(line)

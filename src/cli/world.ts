@@ -54,6 +54,8 @@ export interface Tools {
   readonly out: Out
   /** True when the user has set the address by option or variable. */
   readonly isUrlGiven: boolean
+  /** Arguments as the user typed them: names and parts of ids. */
+  readonly given: readonly string[]
 }
 
 export const defaultUrl = 'http://127.0.0.1:4000'
@@ -69,6 +71,7 @@ export async function toolsOf(world: World, { url, key, json = false, dataDir }:
     client: createClient({ baseUrl, key: secret, fetch, onIgnored: warnOfIgnored(out) }),
     out,
     isUrlGiven: given !== undefined,
+    given: [],
   }
 }
 

@@ -82,14 +82,13 @@ export function addRouteCommand<const R extends Route>(
   if (route.hasCsv) command.option('--csv', 'print all rows as comma-separated values')
   if (spec.destroys) command.option(...yesOption)
   command.action(
-    registry.doing<Record<string, unknown> & ConfirmOptions>(async ({ client, out }, options, values) => {
+    registry.doing<Record<string, unknown> & ConfirmOptions>(async ({ client, out, given: typed }, options, values) => {
       const { world } = registry
       const context = { client, out, args: values, options, nowMs: world.nowMs() }
       const parts = requestOf(spec, { values, options })
       const request = spec.complete ? await spec.complete(parts, context) : parts
       if (spec.destroys) {
-        const name = given(values).at(-1) ?? ''
-        await confirm(world, { action: spec.destroys(values), name, isYes: options.yes }, out)
+        await confirm(world, { action: spec.destroys(values), name: typed.at(-1) ?? '', isYes: options.yes }, out)
       }
       if (options['csv']) return printCsv(route, request, { client, out })
       const page = await client

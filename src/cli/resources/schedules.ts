@@ -60,13 +60,15 @@ export function addScheduleCommands(program: Command, registry: Registry): void 
     text: 'show a schedule, its next runs and its last runs',
     args: [which],
     show: async (schedule, { client, out }) => {
-      printFields(out, schedule)
       if (out.isJson) return
       const { cron, timezone } = schedule
       const next = await client.schedules.preview({ body: { cron, timezone } })
-      printFields(out, { next_runs: next.runs.map(minuteText).join('\n') })
       const { runs } = await client.schedules.runs({ params: { schedule_id: schedule.id }, query: { limit: 5 } })
-      printFields(out, { last_runs: runs.map(run => `${minuteText(run.due_at)}  ${run.state}`).join('\n') })
+      printFields(out, {
+        ...schedule,
+        next_runs: next.runs.map(minuteText).join('\n'),
+        last_runs: runs.map(run => `${minuteText(run.due_at)}  ${run.state}`).join('\n'),
+      })
     },
     examples: ['switchyard schedules show nightly'],
   })
