@@ -5,7 +5,7 @@ import type { UsageCall } from '../contract/usage.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import type { Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
-import { cutToWidth } from './text-width.ts'
+import { textWidth } from './text-width.ts'
 
 /** Filters of the model calls. */
 export interface CallFilter {
@@ -68,6 +68,12 @@ async function nextCalls(
   return found.reverse()
 }
 
+/** Returns the first parts that fit; an id is not cut. */
+function fitting(parts: readonly string[], width: number): string {
+  const text = parts.join('  ')
+  return parts.length <= 1 || textWidth(text) <= width ? text : fitting(parts.slice(0, -1), width)
+}
+
 const idsOf = (calls: readonly UsageCall[]): string[] => calls.map(({ id }) => id)
 
 function print(calls: readonly UsageCall[], out: Out): void {
@@ -84,7 +90,7 @@ function print(calls: readonly UsageCall[], out: Out): void {
       plainLine(call.model, 60),
       plainLine(call.session_id ?? call.principal, 60),
     ]
-    const text = cutToWidth(parts.join('  '), out.columns ?? 1_000)
+    const text = fitting(parts, out.columns ?? Number.POSITIVE_INFINITY)
     out.line({ text, tone: call.outcome === 'failed' || call.outcome === 'lost' ? 'bad' : 'plain' })
   }
 }

@@ -4,6 +4,8 @@ import { cutToWidth, padToWidth, textWidth } from './text-width.ts'
 /** Minimum width of the last column; narrower ones are not worth a column. */
 const minLastWidth = 10
 const gap = 2
+/** Ids are never cut. */
+const wholeId = /^[a-z]+_[0-9a-f]{16,}$/
 
 interface TableOptions {
   /** Columns that go first when the table is too wide, by heading; default: from the right, the last column stays. */
@@ -38,7 +40,9 @@ export function tableLines(
 ): string[] {
   const all = [headings, ...rows]
   const widths = headings.map((_, column) => Math.max(...all.map(row => textWidth(row[column] ?? ''))))
-  const shown = fitting(widths, { width, order: dropOrder(headings, dropFirst) })
+  const ids = rows.map(row => row.at(-1) ?? '').filter(cell => wholeId.test(cell))
+  const lastMin = Math.max(minLastWidth, ...ids.map(textWidth))
+  const shown = fitting(widths, { width, lastMin, order: dropOrder(headings, dropFirst) })
   const last = shown.at(-1) ?? 0
   const before = shown.slice(0, -1).reduce((sum, column) => sum + (widths[column] ?? 0) + gap, 0)
   const lastWidth = shown.length > 1 ? width - before : Number.POSITIVE_INFINITY
@@ -64,14 +68,14 @@ function dropOrder(headings: readonly string[], dropFirst: readonly string[]): n
 /** Returns the columns that fit into `width` with their gaps. */
 function fitting(
   widths: readonly number[],
-  { width, order }: { readonly width: number; readonly order: readonly number[] },
+  { width, lastMin, order }: { readonly width: number; readonly lastMin: number; readonly order: readonly number[] },
 ): number[] {
   let shown = widths.map((_, column) => column)
   for (const column of order) {
     const last = shown.at(-1) ?? 0
     const needed = shown.reduce((sum, at) => {
       const full = widths[at] ?? 0
-      return sum + (at === last && at !== 0 ? Math.min(full, minLastWidth) : full) + gap
+      return sum + (at === last && at !== 0 ? Math.min(full, lastMin) : full) + gap
     }, -gap)
     if (needed <= width || shown.length === 1) break
     shown = shown.filter(at => at !== column)

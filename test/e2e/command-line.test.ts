@@ -143,7 +143,6 @@ const tables = [
   ['sessions', 'ls'],
   ['audit', 'ls'],
   ['agents', 'versions', 'Ada'],
-  ['models', 'ls'],
   ['status'],
   ['logs'],
 ]
@@ -184,7 +183,7 @@ test('bash completes commands, options, choices and names', async () => {
   assert.deepEqual(await completed('agents', 'create', 'x', '--owne'), ['--owner'])
   assert.deepEqual(await completed('sessions', 'ls', '--status', 'r'), ['running'])
   assert.deepEqual(await completed('agents', 'show', 'A'), ['Ada'])
-  assert.deepEqual(await completed('sessions', 'show', 'ses_'), [session])
+  assert.ok((await completed('sessions', 'show', 'ses_')).includes(session))
   assert.deepEqual(await completed('schedules', 'create', 'x', '--agent', 'A'), ['Ada'])
 })
 

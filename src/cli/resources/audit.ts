@@ -35,7 +35,7 @@ export function addAuditCommands(program: Command, registry: Registry): void {
         ['ADDRESS', ({ address }) => address ?? '-'],
         ['OBJECT', ({ object_id }) => object_id],
       ],
-      { empty: 'No change matches.', dropFirst: ['ADDRESS', 'BY'] },
+      { empty: 'No change matches.', dropFirst: ['ADDRESS', 'BY', 'OBJECT'] },
     ),
     examples: [
       'switchyard audit ls --action "key.*" --from 2026-01-01',
