@@ -197,6 +197,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     agentRows,
     checkSupport: library.agents.checkRuntimeSupport,
     telemetry,
+    traceOfToolCall: monitoring.traceOfToolCall,
   })
   const { sessions } = engine
   const sessionFiles = stored.composeFiles(engine)

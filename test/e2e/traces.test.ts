@@ -1,78 +1,11 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { json } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import type { Session } from '../../src/contract/sessions.ts'
+import { attribute, startCollector } from '../support/service/collector.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { send, sendOk } from '../support/service/send.ts'
 import { startService } from '../support/service/service.ts'
 import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
-
-interface Attribute {
-  readonly key: string
-  readonly value: { readonly stringValue?: string; readonly intValue?: string; readonly boolValue?: boolean }
-}
-
-interface FakeSpan {
-  readonly traceId: string
-  readonly spanId: string
-  readonly parentSpanId?: string
-  readonly name: string
-  readonly kind: number
-  readonly startTimeUnixNano: string
-  readonly endTimeUnixNano: string
-  readonly attributes: readonly Attribute[]
-}
-
-interface FakeRecord {
-  readonly body: { readonly stringValue: string }
-  readonly traceId?: string
-  readonly attributes: readonly Attribute[]
-}
-
-interface Received {
-  readonly resourceSpans?: readonly { readonly scopeSpans: readonly { readonly spans: readonly FakeSpan[] }[] }[]
-  readonly resourceLogs?: readonly { readonly scopeLogs: readonly { readonly logRecords: readonly FakeRecord[] }[] }[]
-}
-
-/** A collector that stores what it gets. */
-async function startCollector() {
-  const spans: FakeSpan[] = []
-  const records: FakeRecord[] = []
-  const keys = new Set<unknown>()
-  let status = 200
-  const server = createServer(async (request, response) => {
-    const body = (await json(request)) as Received
-    keys.add(request.headers['authorization'])
-    if (status === 200) {
-      const received = (body.resourceSpans ?? []).flatMap(({ scopeSpans }) => scopeSpans.flatMap(scope => scope.spans))
-      if (request.url === '/v1/traces') spans.push(...received)
-      if (request.url === '/v1/logs')
-        records.push(
-          ...(body.resourceLogs ?? []).flatMap(({ scopeLogs }) => scopeLogs.flatMap(scope => scope.logRecords)),
-        )
-    }
-    response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  after(() => server.close())
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}`,
-    spans,
-    records,
-    keys,
-    answer(given: number) {
-      status = given
-    },
-  }
-}
-
-const attribute = (of: FakeSpan | FakeRecord | undefined, key: string) => {
-  const value = of?.attributes.find(found => found.key === key)?.value
-  return value?.stringValue ?? value?.intValue ?? value?.boolValue
-}
 
 const upstream = await startScriptedUpstream()
 after(() => upstream.stop())
@@ -130,13 +63,15 @@ test('a call is a span with usage and request id, in the trace of its caller', a
 })
 
 test('an upstream gets the trace context only where that is configured, with the span of the call as parent', async () => {
-  const answer = await ask(service, { traceparent }, 'scripted')
+  const answer = await ask(service, { traceparent, tracestate: ' rojo=1,' }, 'scripted')
   assert.equal(answer.status, 200, answer.text)
   const requestId = String(answer.headers['x-switchyard-request-id'])
   const span = await eventually(async () =>
     collector.spans.find(found => attribute(found, 'switchyard.request_id') === requestId),
   )
-  assert.equal(upstream.requests.at(-1)?.headers['traceparent'], `00-${traceId}-${span.spanId}-01`)
+  const { headers } = upstream.requests.at(-1) ?? {}
+  assert.equal(headers?.['traceparent'], `00-${traceId}-${span.spanId}-01`)
+  assert.deepEqual([headers?.['tracestate'], span.traceState], ['rojo=1', 'rojo=1'])
   assert.equal((await ask(plain, { traceparent }, 'scripted')).status, 200)
   assert.equal(upstream.requests.at(-1)?.headers['traceparent'], undefined)
 })

@@ -8,6 +8,7 @@ import type { RunAs } from '../keys/run-as.ts'
 import { AppError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
+import { traceHeadersOf } from '../platform/trace-context.ts'
 import type { Sessions, Started } from '../sessions/sessions.ts'
 import type { WebhookReplies } from '../webhook-replies/replies.ts'
 import type { Claimed, ClaimOf, NewDelivery } from './claim-store.ts'
@@ -82,9 +83,12 @@ export function createDeliver(deps: Deps): Deliver {
   async function start(receiver: Receiver, incoming: IncomingDelivery, mine: ClaimOf, id: string): Promise<string> {
     const { agent, settings } = receiver
     const ownerId = agent.owner_id ?? ''
-    const caller: Caller = incoming.by
-      ? { principal: incoming.by.principal, role: 'user', ownerScope: ownerId, key: incoming.by.key }
+    const { by } = incoming
+    const payer: Caller = by
+      ? { principal: by.principal, role: 'user', ownerScope: ownerId, key: by.key }
       : await runAs({ ownerId, principal: ownerId, runAsKeyId: agent.run_as_key_id })
+    const trace = by ? by.trace : traceHeadersOf(incoming.headers)
+    const caller = trace ? { ...payer, trace } : payer
     const body = { ...sessionOf(receiver, incoming), prompt: messageOf(settings, incoming.payload) }
     const files = filesIn(settings, incoming.payload.value).map(file => ({ type: 'file' as const, file }))
     const parts = [{ type: 'text' as const, text: body.prompt }, ...files]

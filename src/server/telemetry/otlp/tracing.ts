@@ -1,42 +1,67 @@
 import type { Gateway } from '../../gateway/gateway.ts'
-import { noTelemetry, type Telemetry } from '../telemetry.ts'
-import { spanOfCall } from './call-spans.ts'
+import { contextOf, headersOf, type TraceContext, type TraceHeaders } from '../../platform/trace-context.ts'
+import { noReceiver, type TelemetryReceiver } from '../telemetry.ts'
+import { callSpanIdOf, spanOfCall } from './call-spans.ts'
 import type { Otlp } from './otlp.ts'
+import { createRunTraces } from './run-traces.ts'
 import { createSessionSpans } from './session-spans.ts'
-import type { Span } from './span.ts'
-import { contextOfCall, isInSample, traceparentOf } from './trace-context.ts'
+import { type Continued, continuedTrace, toolSpanIdOf } from './trace-ids.ts'
 
-/** Returns the telemetry that exports spans of model calls, runs, steps and tool calls. */
-export function createTracing(otlp: Otlp, hasContent: boolean): Telemetry {
-  const { sample } = otlp.settings
-  const add = (span: Span): void => {
-    if (isInSample(span.traceId, sample)) otlp.addSpan(span)
-  }
-  const sessions = createSessionSpans({ add, hasContent })
-  return {
-    ...noTelemetry,
-    called(row) {
-      const { traceparent } = row
-      const requestId = row.request_id ?? ''
-      const sessionId = row.session_id ?? undefined
-      const context = contextOfCall({ requestId, runId: row.run_id ?? undefined, traceparent }, sample)
-      otlp.noteTrace(requestId, context.traceId)
-      if (sessionId !== undefined && row.agent_id) sessions.noteAgent(sessionId, row.agent_id)
-      const stepId = sessionId === undefined ? undefined : sessions.stepOf(sessionId)
-      if (context.isSampled) otlp.addSpan(spanOfCall(row, { context, stepId }))
-    },
-    stored(sessionId, events) {
-      for (const event of events) sessions.note(sessionId, event)
-    },
-  }
+/** Export of spans, and the trace context for what this process calls. */
+export interface Tracing {
+  readonly receiver: TelemetryReceiver
+  /** Adds the trace context to every call, for upstreams. Returns `call` itself unless that is configured. */
+  traced(call: Gateway['call']): Gateway['call']
+  /** Returns the trace context of a tool call, for what it starts. */
+  ofToolCall(call: ToolCall): TraceHeaders
 }
 
-/** Adds the trace context to every call, for upstreams. Returns `call` itself unless that is configured. */
-export function tracedCall(call: Gateway['call'], { settings }: Pick<Otlp, 'settings'>): Gateway['call'] {
-  if (!settings.propagates) return call
-  return (given, sink) => {
-    const { requestId, session, headers } = given
-    const traced = { requestId, runId: session?.run_id, traceparent: [headers['traceparent']].flat()[0] }
-    return call({ ...given, traceparent: traceparentOf(contextOfCall(traced, settings.sample)) }, sink)
+interface ToolCall {
+  readonly sessionId: string
+  readonly runId: string
+  readonly toolUseId: string
+}
+
+/** Creates the export of spans of model calls, runs, steps and tool calls. */
+export function createTracing(otlp: Otlp, hasContent: boolean): Tracing {
+  const { sample, propagates } = otlp.settings
+  const runs = createRunTraces(sample)
+  const sessions = createSessionSpans({ add: otlp.addSpan, traces: runs, hasContent })
+
+  /** A model call continues the trace of its caller, else that of its run, else it starts one. */
+  function traceOfCall(requestId: string, runId: string | undefined, sent: TraceContext | undefined): Continued {
+    return sent || runId === undefined ? continuedTrace(sent, requestId, sample) : runs.of(runId)
+  }
+
+  return {
+    receiver: {
+      ...noReceiver,
+      called(row) {
+        const requestId = row.request_id ?? ''
+        const sessionId = row.session_id ?? undefined
+        const trace = traceOfCall(requestId, row.run_id ?? undefined, row.trace ?? undefined)
+        otlp.noteTrace(requestId, trace.traceId)
+        if (sessionId !== undefined && row.agent_id) sessions.noteAgent(sessionId, row.agent_id)
+        const stepId = sessionId === undefined ? undefined : sessions.stepOf(sessionId)
+        if (trace.isSampled) otlp.addSpan(spanOfCall(row, { trace, stepId }))
+      },
+      ran: runs.note,
+      followed: sessions.followed,
+    },
+    traced(call) {
+      if (!propagates) return call
+      return (given, sink) => {
+        const { requestId, session, headers } = given
+        const { traceId, isSampled, state } = traceOfCall(requestId, session?.run_id, contextOf(headers))
+        return call(
+          { ...given, trace: headersOf({ traceId, spanId: callSpanIdOf(requestId), isSampled, state }) },
+          sink,
+        )
+      }
+    },
+    ofToolCall({ sessionId, runId, toolUseId }) {
+      const { traceId, isSampled, state } = runs.of(runId)
+      return headersOf({ traceId, spanId: toolSpanIdOf(sessionId, toolUseId), isSampled, state })
+    },
   }
 }
