@@ -94,7 +94,7 @@ const env = {
   GIT_CONFIG_VALUE_0: authorization,
 }
 const run = async (blocks: typeof coding) => {
-  const { code, output } = await runBlocks(shellOf(blocks), { service, replaced, env })
+  const { code, output } = await runBlocks(shellOf(blocks), { service, replaced, env, maxMs: 900_000 })
   assert.equal(code, 0, `${output}\n${service.logs().slice(-4_000)}`)
   return output
 }

@@ -39,6 +39,8 @@ const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const parentId = '00f067aa0ba902b7'
 const traceparent = `00-${traceId}-${parentId}-01`
 
+const secret = 'sk-0123456789abcdef0123'
+
 const ask = (target: typeof service, headers: Readonly<Record<string, string>> = {}, model = 'demo') =>
   send(target, 'POST /v1/messages', {
     headers: { authorization: `Bearer ${target.key}`, ...headers },
@@ -60,6 +62,31 @@ test('a call is a span with usage and request id, in the trace of its caller', a
     collector.records.find(found => attribute(found, 'request_id') === requestId),
   )
   assert.deepEqual([record.body.stringValue, record.traceId], ['request', traceId])
+})
+
+test('the span of a call has its content without secrets, and none by default', async () => {
+  const body = {
+    model: 'scripted',
+    max_tokens: 100,
+    stream: true,
+    messages: [{ role: 'user', content: `Hi, ${secret}` }],
+  }
+  for (const target of [service, plain]) {
+    const answer = await send(target, 'POST /v1/messages', { body })
+    assert.equal(answer.status, 200, answer.text)
+    const requestId = String(answer.headers['x-switchyard-request-id'])
+    const { spans } = target === service ? collector : otherCollector
+    const span = await eventually(() => spans.find(found => attribute(found, 'switchyard.request_id') === requestId))
+    const [input, output] = ['gen_ai.input.messages', 'gen_ai.output.messages'].map(name => attribute(span, name))
+    if (target === plain) assert.deepEqual([input, output], [undefined, undefined])
+    else {
+      assert.equal(input, '[{"role":"user","parts":[{"type":"text","content":"Hi, [secret]"}]}]')
+      assert.match(
+        String(output),
+        /^\[\{"role":"assistant","parts":\[\{"type":"text","content":".+"\}\],"finish_reason":"stop"\}\]$/,
+      )
+    }
+  }
 })
 
 test('an upstream gets the trace context only where that is configured, with the span of the call as parent', async () => {
@@ -106,6 +133,10 @@ test('a session is one trace of run, steps, model calls and tool calls', async (
   for (const span of [...calls, ...tools]) assert.ok(stepIds.includes(span.parentSpanId ?? ''), span.name)
   assert.match(String(attribute(run, 'gen_ai.input.messages')), /List the folder/)
   assert.notEqual(attribute(tools[0], 'gen_ai.tool.call.arguments'), undefined)
+  const [first, second] = calls.toSorted((one, other) => one.startTimeUnixNano.localeCompare(other.startTimeUnixNano))
+  assert.match(String(attribute(first, 'gen_ai.input.messages')), /List the folder/)
+  assert.match(String(attribute(first, 'gen_ai.output.messages')), /"type":"tool_call",.*"finish_reason":"tool_call"/)
+  assert.match(String(attribute(second, 'gen_ai.input.messages')), /"type":"tool_call_response"/)
 })
 
 test('content is not exported by default', async () => {

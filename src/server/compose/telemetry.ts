@@ -54,6 +54,7 @@ export async function composeTelemetry({ config, log, otlp, pool, callPool, alia
     telemetry: combined(receivers),
     /** Adds the trace context to calls where that is configured. */
     traced: (call: Gateway['call']) => tracing?.traced(call) ?? call,
+    observeContent: tracing?.observeContent,
     /** Returns the trace context of a tool call; undefined while nothing is traced. */
     traceOfToolCall: tracing?.ofToolCall ?? (() => undefined),
     parts,

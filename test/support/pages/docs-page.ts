@@ -75,12 +75,14 @@ interface RunOptions {
   readonly replaced: (script: string) => string
   /** Variables besides those that every page gets. */
   readonly env?: Readonly<Record<string, string>>
+  /** Time after which the script is ended; 90,000 by default. */
+  readonly maxMs?: number
 }
 
 /** Runs the command blocks of a page as one script, from top to bottom, until one fails. */
 export async function runBlocks(
   blocks: readonly PageBlock[],
-  { service, replaced, env }: RunOptions,
+  { service, replaced, env, maxMs = maxRunMs }: RunOptions,
 ): Promise<PageRun> {
   const folder = await mkdtemp(join(tmpdir(), 'switchyard-page-'))
   const bin = join(folder, 'bin')
@@ -96,7 +98,7 @@ export async function runBlocks(
   })
   const output: string[] = []
   for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => output.push(String(chunk)))
-  const tooLong = setTimeout(() => process.kill(-Number(child.pid), 'SIGKILL'), maxRunMs)
+  const tooLong = setTimeout(() => process.kill(-Number(child.pid), 'SIGKILL'), maxMs)
   try {
     const [code] = (await once(child, 'close')) as [number | null]
     return { code, output: output.join('') }
