@@ -107,7 +107,7 @@ export function boundedMessages(messages: readonly Message[], max: number): stri
 }
 
 /** Cuts every text of a message that is longer than `max`. */
-function shortened({ parts, ...message }: Message, max: number): Message {
+function shortened(message: Message, max: number): Message {
   let room = max
   const cut = (text: string): string => {
     const short = text.slice(0, Math.max(0, room))
@@ -116,7 +116,7 @@ function shortened({ parts, ...message }: Message, max: number): Message {
   }
   return {
     ...message,
-    parts: parts.map(part => {
+    parts: message.parts.map(part => {
       if ('content' in part) return { ...part, content: cut(part.content) }
       if ('response' in part) return { ...part, response: cut(part.response) }
       if (!('arguments' in part)) return part
