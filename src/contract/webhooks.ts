@@ -125,13 +125,16 @@ const short = (description: string) => Type.Optional(Type.String({ minLength: 1,
 /** Repository of the sessions that a webhook starts, as in `environment` of a session. Our choice. */
 const WebhookEnvironment = named(
   'WebhookEnvironment',
-  Type.Object({
-    repository: short('URL of the repository that the sessions work on'),
-    ref: short('Branch, tag or commit to start from; the default branch without it'),
-    auto_create_pr: Type.Optional(Type.Boolean({ description: 'True: pushes the work and opens a pull request' })),
-    submodules: Type.Optional(Type.Boolean()),
-    commit_author: Type.Optional(Type.Object({ name: Type.String(), email: Type.String() })),
-  }),
+  Type.Object(
+    {
+      repository: short('URL of the repository that the sessions work on'),
+      ref: short('Branch, tag or commit to start from; the default branch without it'),
+      auto_create_pr: Type.Optional(Type.Boolean({ description: 'True: pushes the work and opens a pull request' })),
+      submodules: Type.Optional(Type.Boolean()),
+      commit_author: Type.Optional(Type.Object({ name: Type.String(), email: Type.String() })),
+    },
+    { additionalProperties: false },
+  ),
 )
 
 /** `config.webhook` of an agent. Interface: Agent, `secret_key`; Gaps: section 11; the other fields are our choice. */

@@ -319,7 +319,7 @@ test('a wrong repository of a webhook is rejected when the agent is written, wit
   for (const [environment, message] of [
     [{ repository: 'ssh://git@github.com/a/b' }, /config\.webhook\.environment\.repository must/],
     [{ repository: 'https://github.com/a/b', ref: '-x' }, /config\.webhook\.environment\.ref must/],
-    [{ repository: 'https://github.com/a/b', branch: 'x' }, /unknown field "config\.webhook\.environment\.branch"/],
+    [{ repository: 'https://github.com/a/b', branch: 'x' }, /config\.webhook\.environment.*branch/],
   ] as const) {
     const body = { name: 'Hooked', owner_id: 'team', config: { webhook: { environment } } }
     const answer = await send(service, 'POST /api/agents', { body })
