@@ -1,4 +1,5 @@
 import type { Gateway } from '../../gateway/gateway.ts'
+import type { Attributes } from '../../platform/otlp.ts'
 import { contextOf, headersOf, type TraceContext, type TraceHeaders } from '../../platform/trace-context.ts'
 import { noReceiver, type TelemetryReceiver } from '../telemetry.ts'
 import { callSpanIdOf, spanOfCall } from './call-spans.ts'
@@ -26,6 +27,20 @@ interface CallContent {
   readonly output: string | undefined
 }
 
+/** Reads the content. Nothing waits for it, so an error must not end the process. */
+function shownContent(read: () => CallContent): Attributes {
+  try {
+    const { system, input, output } = read()
+    return {
+      'gen_ai.system_instructions': system,
+      'gen_ai.input.messages': input,
+      'gen_ai.output.messages': output,
+    }
+  } catch {
+    return { 'switchyard.content_omitted': true }
+  }
+}
+
 interface ToolCall {
   readonly sessionId: string
   readonly runId: string
@@ -48,13 +63,7 @@ export function createTracing(otlp: Otlp, hasContent: boolean): Tracing {
   /** Reads the content later, so that the end of the call does not wait for it. */
   function addWithContent(span: Span, read: () => CallContent): void {
     setImmediate(() => {
-      const { system, input, output } = read()
-      const shown = {
-        'gen_ai.system_instructions': system,
-        'gen_ai.input.messages': input,
-        'gen_ai.output.messages': output,
-      }
-      otlp.addSpan({ ...span, attributes: { ...span.attributes, ...shown } })
+      otlp.addSpan({ ...span, attributes: { ...span.attributes, ...shownContent(read) } })
     })
   }
 
