@@ -28,9 +28,11 @@ export const needsOfTools = () => ({ ...needsOfService({}), tools: true })
  * @param {Needs} needs
  */
 export function stateOf(folder, needs) {
+  const locked = packagesIn(join(folder, 'package-lock.json'))
+  // Part of an installed package, which npm completes.
+  if (!locked) return 'complete'
   const installed = packagesIn(join(folder, 'node_modules', '.package-lock.json'))
   if (!installed) return 'stale'
-  const locked = packagesIn(join(folder, 'package-lock.json')) ?? {}
   let state = 'complete'
   for (const [path, wanted] of Object.entries(locked)) {
     const found = installed[path]
