@@ -50,13 +50,13 @@ function linesOf(shape: Shape, path: string, indent: string): string[] {
 
 function settingOf(shape: Shape, path: string, key: string, indent: string): string[] {
   if (shape.kind === 'block') return [key, ...linesOf(shape, path, `${indent}  `)]
-  if (shape.kind !== 'list' || shape.of.kind !== 'block') return [`${key} ${valueOf(shape, path)}`]
+  if (shape.kind !== 'list' || shape.of.kind !== 'block') return [`${key} ${yamlOf(shape, path)}`]
   const inner = linesOf(shape.of, `${path}[]`, `${indent}    `)
   const first = inner.findIndex(line => !line.startsWith('##'))
   return [key, ...inner.map((line, at) => (at === first ? line.replace(`# ${indent}    `, `# ${indent}  - `) : line))]
 }
 
-function valueOf(shape: Shape, path: string): string {
+function yamlOf(shape: Shape, path: string): string {
   const value = examples[path] ?? defaultOf(shape, plain(textOf(path)[1] ?? ''))
   if (value !== undefined) return value
   switch (shape.kind) {

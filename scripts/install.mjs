@@ -1,12 +1,12 @@
-// Installs packages from a lockfile: `node scripts/install.mjs <folder>`, or as a function. Plain JavaScript, because it
-// must run on Node 18.
+// Installs packages from a lockfile: `node scripts/install.mjs <folder>`, or as a function; with `--service` only those
+// that running the service needs. Plain JavaScript, because it must run on Node 18.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { hasTools, needsOfTools, stateOf } from './packages.mjs'
+import { hasTools, needsOfService, needsOfTools, stateOf } from './packages.mjs'
 
 /** Parts of packages that no program here reads; together 110 MB. */
 const unused = [
@@ -113,5 +113,5 @@ function isRunning(pid) {
   }
 }
 
-const [, program, folder] = process.argv
-if (program === fileURLToPath(import.meta.url)) install(folder)
+const [, program, folder, option] = process.argv
+if (program === fileURLToPath(import.meta.url)) install(folder, option === '--service' ? needsOfService() : needsOfTools())

@@ -76,7 +76,8 @@ export function problemOfPolicy(policy: Json): string | undefined {
   )
 }
 
-function modelProblem(validate: () => void): string | undefined {
+/** Returns the message of what `validate` throws. */
+export function modelProblem(validate: () => void): string | undefined {
   try {
     validate()
     return undefined
@@ -105,7 +106,7 @@ interface Fields {
 const cache = new Map<string, Fields>()
 
 /** Returns the path of the first field that the type does not have, as the strict validation of the API server does. */
-function unknownField(value: unknown, model: string, path: string): string | undefined {
+export function unknownField(value: unknown, model: string, path: string): string | undefined {
   if (Array.isArray(value)) return firstOf(value.map((entry, at) => () => unknownField(entry, model, `${path}[${at}]`)))
   if (!isRecord(value)) return undefined
   const { types } = fieldsOf(model)
