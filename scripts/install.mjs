@@ -114,4 +114,5 @@ function isRunning(pid) {
 }
 
 const [, program, folder, option] = process.argv
-if (program === fileURLToPath(import.meta.url)) install(folder, option === '--service' ? needsOfService() : needsOfTools())
+if (program === fileURLToPath(import.meta.url))
+  install(folder, option === '--service' ? needsOfService() : needsOfTools())

@@ -3,14 +3,16 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { loadConfig } from '../../src/server/config/load.ts'
 import { type Json, listOf, recordOf } from '../../src/server/platform/json.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const folder = join(root, 'deploy')
 const text = readFileSync(join(folder, 'compose.yaml'), 'utf8')
 const file = recordOf(parse(text, { merge: true }))
-const services = Object.entries(recordOf(file['services'])).map(([name, service]) => ({ name, ...recordOf(service) }))
+const services = Object.entries(recordOf(file['services'])).map(([name, service]) => ({
+  name,
+  service: recordOf(service),
+}))
 
 const serviceOf = (name: string): Json => recordOf(recordOf(file['services'])[name])
 
@@ -23,9 +25,12 @@ test('every variable of the compose file is in the example of the environment', 
 })
 
 test('every file, volume, network and service that the compose file names exists', () => {
-  for (const { name, ...service } of services) {
+  for (const { name, service } of services) {
     for (const mount of listOf(service['volumes'])) {
-      const source = String(mount).replace(/^\$\{\w+:-([^}]+)\}/, '$1').split(':')[0] ?? ''
+      const source =
+        String(mount)
+          .replace(/^\$\{\w+:-([^}]+)\}/, '$1')
+          .split(':')[0] ?? ''
       const exists = source.startsWith('.') ? existsSync(join(folder, source)) : source in recordOf(file['volumes'])
       assert.ok(exists, `${name}: ${source}`)
     }
@@ -45,7 +50,7 @@ test('the service has two replicas, a read-only root, no capabilities, and time 
 })
 
 test('only the load balancer has a port of the host, on loopback', () => {
-  const ports = services.flatMap(service => listOf(service['ports']).map(port => [service.name, port]))
+  const ports = services.flatMap(({ name, service }) => listOf(service['ports']).map(port => [name, port]))
   assert.deepEqual(ports, [['balancer', '127.0.0.1:4000:4000']])
   const networks = serviceOf('balancer')['networks']
   assert.deepEqual(networks, ['front'])
@@ -53,7 +58,7 @@ test('only the load balancer has a port of the host, on loopback', () => {
 })
 
 test('harnesses and the object store start with a profile only', () => {
-  const profiles = services.flatMap(({ name, ...service }) => (service['profiles'] ? [[name, service['profiles']]] : []))
+  const profiles = services.flatMap(({ name, service }) => (service['profiles'] ? [[name, service['profiles']]] : []))
   assert.deepEqual(profiles, [
     ['opencode', ['harnesses']],
     ['object-store', ['object-store']],

@@ -97,7 +97,9 @@ test('values change what is rendered, and an unknown value fails', () => {
 test('a wrong manifest is found', async () => {
   const [deployment] = ofKind('Deployment')
   assert.ok(deployment)
-  const wrong = structuredClone(deployment)
-  recordOf(at(wrong, 'spec', 'template', 'spec'))['terminationGracePeriod'] = 60
+  const spec = recordOf(deployment['spec'])
+  const template = recordOf(spec['template'])
+  const pod = { ...recordOf(template['spec']), terminationGracePeriod: 60 }
+  const wrong = { ...deployment, spec: { ...spec, template: { ...template, spec: pod } } }
   assert.match(String(await problemOfManifest(wrong)), /unknown field .*terminationGracePeriod/)
 })

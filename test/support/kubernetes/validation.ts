@@ -133,7 +133,10 @@ function fieldsOf(model: string): Fields {
   if (known) return known
   const text = readFileSync(join(models, `${model}.d.ts`), 'utf8').replaceAll(/\/\*[\s\S]*?\*\//g, '')
   const modules = new Map(
-    [...text.matchAll(/^import \{ (\w+) \} from "\.\/(\w+)\.js";$/gm)].map(([, name = '', file = '']) => [name, file]),
+    [...text.matchAll(/^import \{ (\w+) \} from "(\.[\w./-]*)\.js";$/gm)].map(([, name = '', file = '']) => [
+      name,
+      file,
+    ]),
   )
   const [, body = ''] = /export interface \w+[^{]*\{\n([\s\S]*?)\n\}/.exec(text) ?? []
   const fields = [...body.matchAll(/^ {4}"(\w+)"\??: (?:Array<)?(\w+)?/gm)]
