@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-image-'))
@@ -29,7 +29,8 @@ function nodeFiles(): string {
   mkdirSync(join(files, 'bin'), { recursive: true })
   mkdirSync(join(files, 'share'), { recursive: true })
   copyFileSync(process.execPath, join(files, 'bin', 'node'))
-  cpSync(join(execFileSync('npm', ['root', '--global'], { encoding: 'utf8' }).trim(), 'npm'), npm, { recursive: true })
+  const program = execFileSync('sh', ['-c', 'readlink -f "$(command -v npm)"'], { encoding: 'utf8' }).trim()
+  cpSync(join(dirname(program), '..'), npm, { recursive: true })
   symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(files, 'bin', 'npm'))
   if (certificates) copyFileSync(certificates, join(files, 'share', 'certificates.pem'))
   return files
