@@ -68,6 +68,8 @@ export const examples: Readonly<Record<string, string>> = {
   'sandbox.kubernetes.api.server': 'https://10.0.0.1:6443',
   'sandbox.kubernetes.api.token_file': '/run/secrets/token',
   'sandbox.kubernetes.api.ca_file': '/run/secrets/ca.crt',
+  'telemetry.otlp.endpoint': 'http://127.0.0.1:4318',
+  'telemetry.otlp.headers': '{ authorization: os.environ/OTLP_AUTHORIZATION }',
   'web_search.provider': 'tavily',
   'web_search.api_key': 'os.environ/TAVILY_API_KEY',
   'web_search.api_base': 'https://search.example.com',
