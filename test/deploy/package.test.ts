@@ -16,12 +16,19 @@ async function installPackage(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'switchyard-package-'))
   after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   const modules = join(folder, 'node_modules')
-  const installed = join(modules, 'switchyard')
+  const installed = join(modules, '@switchyard-project', 'switchyard')
   await mkdir(installed, { recursive: true })
   const env = { ...process.env, npm_config_cache: join(folder, 'cache') }
   await run(process.execPath, [join(root, 'scripts', 'compile-service.ts')])
   await run('npm', ['pack', '--ignore-scripts', '--offline', '--pack-destination', folder], { cwd: root, env })
-  await run('tar', ['-xzf', join(folder, 'switchyard-0.1.0.tgz'), '-C', installed, '--strip-components', '1'])
+  await run('tar', [
+    '-xzf',
+    join(folder, 'switchyard-project-switchyard-0.1.0.tgz'),
+    '-C',
+    installed,
+    '--strip-components',
+    '1',
+  ])
   for (const name of await readdir(join(root, 'node_modules')))
     if (!name.startsWith('.')) await symlink(join(root, 'node_modules', name), join(modules, name))
   return installed
@@ -35,7 +42,7 @@ test('the package contains no TypeScript to run, starts below node_modules and r
     [],
   )
   const { url } = await freshDatabase()
-  const data = join(installed, '..', '..', 'data')
+  const data = join(installed, '..', '..', '..', 'data')
   const env = {
     PATH: process.env['PATH'],
     HOME: data,
