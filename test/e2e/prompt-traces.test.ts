@@ -60,6 +60,31 @@ const mcpVersion = '2026-07-28'
 
 type Headers = Readonly<Record<string, string>>
 
+/** Calls the agent as an MCP tool; returns the session. */
+async function callTool(meta: Headers, headers: Headers): Promise<string> {
+  const name = `scribe_${agent.id.replace('agent_', '')}`
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': mcpVersion,
+    'io.modelcontextprotocol/clientCapabilities': {},
+    ...meta,
+  }
+  const message = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name, arguments: { prompt: 'hello' }, _meta },
+  }
+  await ok('POST /mcp/switchyard', message, {
+    'mcp-protocol-version': mcpVersion,
+    'mcp-method': 'tools/call',
+    'mcp-name': name,
+    accept: 'application/json, text/event-stream',
+    ...headers,
+  })
+  const [newest] = await ok<Session[]>(`GET /session?agent_id=${agent.id}&limit=1`)
+  return newest?.id ?? ''
+}
+
 /** Every request that sends a prompt, by what it is; returns the session. */
 const entries: Readonly<Record<string, (headers: Headers) => Promise<string>>> = {
   'POST /session': async headers =>
@@ -99,27 +124,8 @@ const entries: Readonly<Record<string, (headers: Headers) => Promise<string>>> =
     })
     return sent.task.contextId
   },
-  async 'a call of an MCP tool'(headers) {
-    const name = `scribe_${agent.id.replace('agent_', '')}`
-    const _meta = {
-      'io.modelcontextprotocol/protocolVersion': mcpVersion,
-      'io.modelcontextprotocol/clientCapabilities': {},
-    }
-    const params = { name, arguments: { prompt: 'hello' }, _meta }
-    await ok(
-      'POST /mcp/switchyard',
-      { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
-      {
-        'mcp-protocol-version': mcpVersion,
-        'mcp-method': 'tools/call',
-        'mcp-name': name,
-        accept: 'application/json, text/event-stream',
-        ...headers,
-      },
-    )
-    const [newest] = await ok<Session[]>(`GET /session?agent_id=${agent.id}&limit=1`)
-    return newest?.id ?? ''
-  },
+  'a call of an MCP tool': headers => callTool({}, headers),
+  'a call of an MCP tool, with the context in its _meta': headers => callTool(headers, {}),
 }
 
 for (const [name, start] of Object.entries(entries))

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { NativeProvider } from '../../contract/native.ts'
 import type { AppError } from '../platform/errors.ts'
 import { type TraceHeaders, traceHeadersOf } from '../platform/trace-context.ts'
@@ -76,8 +75,8 @@ export interface Behalf {
 /** Caller with the master key, and any caller while authentication is off. */
 export const masterCaller: Caller = { principal: 'master', role: 'admin', ownerScope: undefined, key: undefined }
 
-/** Returns the caller with the trace context of a request; the same caller for a request without one. */
-export function tracedCaller(caller: Caller, headers: IncomingHttpHeaders): Caller {
+/** Returns the caller with the trace context in headers of a request; the same caller without a valid one. */
+export function tracedCaller(caller: Caller, headers: Readonly<Record<string, unknown>>): Caller {
   const trace = traceHeadersOf(headers)
   return trace ? { ...caller, trace } : caller
 }

@@ -32,6 +32,10 @@ test('an invalid traceparent is no context, whatever tracestate says', () => {
   ])
     assert.equal(traceHeadersOf({ traceparent: text, tracestate: 'a=1' }), undefined, text)
   assert.equal(traceHeadersOf({ tracestate: 'a=1' }), undefined)
+  // Fields of JSON have any shape.
+  for (const value of [null, 7, { toString: 1 }, [{ toString: 1 }]])
+    assert.equal(traceHeadersOf({ traceparent: value }), undefined)
+  assert.deepEqual(traceHeadersOf({ traceparent, tracestate: { toString: 1 } }), { traceparent })
 })
 
 test('tracestate is carried in its order, without blanks and empty entries', () => {

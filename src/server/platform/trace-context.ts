@@ -15,19 +15,14 @@ export interface TraceHeaders {
   readonly tracestate?: string
 }
 
-type HeaderValue = string | readonly string[] | null | undefined
-
-/** Headers that were received, with names in lower case. */
-type Received = Readonly<Record<string, unknown>> & {
-  readonly traceparent?: HeaderValue
-  readonly tracestate?: HeaderValue
-}
+/** Headers that were received, with names in lower case, or fields with these names. */
+type Received = Readonly<Record<string, unknown>>
 
 const format = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/
 
 /** Returns the context that a request was sent in; undefined without a valid `traceparent`. */
 export function contextOf({ traceparent, tracestate }: Received): TraceContext | undefined {
-  const [, version, traceId, spanId, flags, more] = format.exec(String(traceparent ?? '')) ?? []
+  const [, version, traceId, spanId, flags, more] = format.exec(textOf(traceparent)) ?? []
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined
   // Only later versions may have more fields.
   if (version === '00' && more !== undefined) return undefined
@@ -42,10 +37,17 @@ export const headersOf = ({ traceId, spanId, isSampled, state }: TraceContext): 
 
 /** Returns the valid trace headers of a request, normalised; undefined without any. */
 export function traceHeadersOf(headers: Received): TraceHeaders | undefined {
-  if (headers.traceparent === undefined) return undefined
+  if (headers['traceparent'] === undefined) return undefined
   const context = contextOf(headers)
   return context && headersOf(context)
 }
+
+/** Several headers are one list. */
+const textOf = (value: unknown): string =>
+  [value]
+    .flat()
+    .filter(one => typeof one === 'string')
+    .join(',')
 
 const key = /(?:[a-z][a-z\d_*/-]{0,255}|[a-z\d][a-z\d_*/-]{0,240}@[a-z][a-z\d_*/-]{0,13})/
 const value = /[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]/
@@ -57,8 +59,8 @@ const maxLength = 512
 const longEntry = 128
 
 /** Returns the entries of `tracestate`; undefined without any, and when one is invalid. Drops those that are too long. */
-function stateOf(given: HeaderValue): string | undefined {
-  const entries = String(given ?? '')
+function stateOf(given: unknown): string | undefined {
+  const entries = textOf(given)
     .split(',')
     .map(text => text.replaceAll(/^[ \t]+|[ \t]+$/g, ''))
     .filter(text => text !== '')
