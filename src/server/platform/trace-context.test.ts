@@ -51,6 +51,20 @@ test('an invalid tracestate is dropped as a whole, and the traceparent stays', (
     assert.deepEqual(traceHeadersOf({ traceparent, tracestate: text }), { traceparent }, text)
 })
 
+test('a hostile tracestate takes no longer than others', () => {
+  const started = process.cpuUsage()
+  for (const text of [
+    `a=1${' '.repeat(30_000)}x`,
+    ','.repeat(30_000),
+    `a=${'b'.repeat(30_000)}`,
+    ' '.repeat(4_000_000),
+  ])
+    assert.equal(stateOf(text), undefined)
+  // Trimming with a regular expression took over a second.
+  const { user } = process.cpuUsage(started)
+  assert.ok(user < 200_000, `${user} us`)
+})
+
 test('a long tracestate loses its long entries first, then the last ones', () => {
   const short = Array.from({ length: 20 }, (_, index) => `k${index}=${'v'.repeat(30)}`)
   const kept = stateOf([`long=${'v'.repeat(200)}`, ...short])

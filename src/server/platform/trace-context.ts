@@ -53,6 +53,8 @@ const key = /(?:[a-z][a-z\d_*/-]{0,255}|[a-z\d][a-z\d_*/-]{0,240}@[a-z][a-z\d_*/
 const value = /[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]/
 const entry = new RegExp(`^${key.source}=${value.source}$`)
 const maxEntries = 32
+/** A longer text cannot be valid. */
+const maxReceived = 32 * 1024
 /** The least that the specification demands. */
 const maxLength = 512
 /** Longer entries are dropped first. */
@@ -60,11 +62,13 @@ const longEntry = 128
 
 /** Returns the entries of `tracestate`; undefined without any, and when one is invalid. Drops those that are too long. */
 function stateOf(given: unknown): string | undefined {
-  const entries = textOf(given)
+  const text = textOf(given)
+  if (text.length > maxReceived) return undefined
+  const entries = text
     .split(',')
-    .map(text => text.replaceAll(/^[ \t]+|[ \t]+$/g, ''))
-    .filter(text => text !== '')
-  if (entries.length > maxEntries || entries.some(text => !entry.test(text))) return undefined
+    .map(one => one.trim())
+    .filter(one => one !== '')
+  if (entries.length > maxEntries || entries.some(one => !entry.test(one))) return undefined
   let kept = entries
   if (kept.join(',').length > maxLength) kept = kept.filter(({ length }) => length <= longEntry)
   while (kept.join(',').length > maxLength) kept = kept.slice(0, -1)
