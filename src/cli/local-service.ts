@@ -1,6 +1,10 @@
 import { fileURLToPath } from 'node:url'
+import type { BackupSource } from '../server/backup/read-file.ts'
+import type { BackupOptions, BackupReport } from '../server/backups.ts'
 import type { Config, Environment, Overrides } from '../server/config/config.ts'
 import type { Finding } from '../server/doctor.ts'
+import type { IntegrityResult } from '../server/integrity/check.ts'
+import type { RestoreOptions, RestoreReport } from '../server/restore.ts'
 import type { SecretsReport } from '../server/rotation.ts'
 import type { Running } from '../server/running.ts'
 import type { RunningServer } from '../server/running-server.ts'
@@ -40,6 +44,18 @@ export interface LocalService {
   examinePort(inputs: ServerInputs): Promise<Finding | undefined>
   upgrade(config: Config, mode: 'plan' | 'apply'): Promise<Upgrade>
   readonly secrets: LocalSecrets
+  readonly backups: LocalBackups
+}
+
+/** Tasks on backups, and the check of all stored data. */
+interface LocalBackups {
+  /** The service may run meanwhile. */
+  make(config: Config, options: BackupOptions): Promise<BackupReport>
+  /** Reads a backup without a database. */
+  check(source: BackupSource): Promise<BackupReport>
+  restore(config: Config, options: RestoreOptions): Promise<RestoreReport>
+  /** Checks the stored data of the database; the service may run meanwhile. */
+  checkDatabase(config: Config): Promise<IntegrityResult[]>
 }
 
 /** Tasks on encryption keys; the service may run meanwhile. */
@@ -93,6 +109,33 @@ export const localService: LocalService = {
     reseal: config => onSecrets(config, (rotation, inputs) => rotation.reencryptSecrets(inputs)),
     forget: (config, keyId) => onSecrets(config, (rotation, inputs) => rotation.forgetKey(inputs, keyId)),
   },
+  backups: {
+    async make(config, options) {
+      const { makeBackup } = await import('../server/backups.ts')
+      const { createLog } = await import('../server/platform/log.ts')
+      return explained(() => makeBackup({ config, log: createLog('error') }, options), 'could not back up')
+    },
+    async check(source) {
+      const { checkBackup } = await import('../server/backups.ts')
+      return explained(() => checkBackup(source), `cannot use ${source.path}`)
+    },
+    restore: (config, options) =>
+      onDatabase(config, 'could not restore', ({ restoreBackup }, inputs) => restoreBackup(inputs, options)),
+    checkDatabase: config =>
+      onDatabase(config, 'could not check the database', ({ checkDatabase }, inputs) => checkDatabase(inputs)),
+  },
+}
+
+type Restore = typeof import('../server/restore.ts')
+
+async function onDatabase<T>(
+  config: Config,
+  what: string,
+  work: (restore: Restore, inputs: Parameters<Restore['checkDatabase']>[0]) => Promise<T>,
+): Promise<T> {
+  const restore = await import('../server/restore.ts')
+  const { createLog } = await import('../server/platform/log.ts')
+  return explained(() => work(restore, { config, log: createLog('error') }), what)
 }
 
 type Rotation = typeof import('../server/rotation.ts')

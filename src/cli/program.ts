@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { apiVersion } from '../contract/api.ts'
 import { addApprovalCommands } from './approval-commands.ts'
+import { addBackupCommands } from './backup-commands.ts'
 import { addControlCommands } from './control-commands.ts'
 import { type ExitCode, exitCodeHelp, exitCodes } from './exit-codes.ts'
 import { exitCodeOf, reportFailure } from './failures.ts'
@@ -65,6 +66,7 @@ function programOf(registry: Registry): Command {
     .option('--json', 'print JSON instead of text')
     .addHelpText('after', exitCodeHelp)
   addLocalCommands(program, registry)
+  addBackupCommands(program, registry)
   addSessionCommands(program, registry)
   addSkillCommands(program, registry)
   addApprovalCommands(program, registry)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Pool, PoolClient, QueryConfig } from 'pg'
+import type { ClientBase, Pool, QueryConfig } from 'pg'
 import { AppError, DatabaseUnavailable } from '../platform/errors.ts'
 import { transaction } from './connect.ts'
 
@@ -11,6 +11,10 @@ const ourFolder = join(import.meta.dirname, 'migrations')
 const lockKey = 7_239_481_036
 
 const minVersion = 15
+
+const createTable = `
+  create table if not exists schema_migrations (
+    name text primary key, checksum text not null, applied_at timestamptz not null default clock_timestamp())`
 
 interface Migration {
   readonly name: string
@@ -43,6 +47,64 @@ export async function pendingMigrations(pool: Pool, { folder = ourFolder }: Opti
   return found.map(({ name }) => name)
 }
 
+/** A migration that a database has. */
+export interface AppliedMigration {
+  readonly name: string
+  readonly checksum: string
+}
+
+/** Returns the migrations of a database in order; undefined when it was never migrated. */
+export async function appliedMigrations(connection: ClientBase): Promise<AppliedMigration[] | undefined> {
+  const found = await connection.query<{ exists: boolean }>(
+    `select to_regclass('schema_migrations') is not null as exists`,
+  )
+  if (!found.rows[0]?.exists) return undefined
+  const text = 'select name, checksum from schema_migrations order by name'
+  return (await connection.query<AppliedMigration>(text)).rows
+}
+
+/**
+ * Creates the schema of exactly these migrations in an empty database, in the caller's transaction. Rejects with
+ * `unavailable` when this version does not have one of them.
+ */
+export async function applyExactly(
+  client: ClientBase,
+  wanted: readonly AppliedMigration[],
+  { folder = ourFolder }: Options = {},
+): Promise<void> {
+  const migrations = migrationsOf(wanted, folder)
+  await client.query('select pg_advisory_xact_lock($1)', [lockKey])
+  await client.query(createTable)
+  for (const { name, sql, checksum } of migrations) {
+    await client.query(sql)
+    await client.query('insert into schema_migrations (name, checksum) values ($1, $2)', [name, checksum])
+  }
+}
+
+/** Applies pending migrations in the caller's transaction, together; returns their names. */
+export async function applyPending(client: ClientBase): Promise<string[]> {
+  const migrations = readMigrations(ourFolder)
+  const names: string[] = []
+  for (;;) {
+    const name = await applyNext(client, migrations)
+    if (name === undefined) return names
+    names.push(name)
+  }
+}
+
+/** Rejects like `applyExactly`, without a database. */
+export const checkKnown = (wanted: readonly AppliedMigration[]): void => void migrationsOf(wanted, ourFolder)
+
+function migrationsOf(wanted: readonly AppliedMigration[], folder: string): Migration[] {
+  const known = new Map(readMigrations(folder).map(migration => [migration.name, migration]))
+  const unknown = wanted.filter(({ name, checksum }) => known.get(name)?.checksum !== checksum)
+  if (unknown.length > 0) {
+    const names = unknown.map(({ name }) => name).join(', ')
+    throw new AppError('unavailable', `this version of Switchyard does not have the migrations ${names}`)
+  }
+  return wanted.flatMap(({ name }) => known.get(name) ?? [])
+}
+
 function readMigrations(folder: string): Migration[] {
   const names = readdirSync(folder).filter(name => name.endsWith('.sql'))
   return names.sort().map(name => {
@@ -52,7 +114,7 @@ function readMigrations(folder: string): Migration[] {
   })
 }
 
-async function pending(connection: Pool | PoolClient, migrations: readonly Migration[]): Promise<Migration[]> {
+async function pending(connection: Pool | ClientBase, migrations: readonly Migration[]): Promise<Migration[]> {
   const { rows } = await connection.query<{ version: number; exists: boolean }>(
     `select current_setting('server_version_num')::int as version, to_regclass('schema_migrations') is not null as exists`,
   )
@@ -69,14 +131,11 @@ async function pending(connection: Pool | PoolClient, migrations: readonly Migra
 }
 
 /** Applies the first pending migration in its own transaction; returns its name, or undefined if none is pending. */
-async function applyNext(client: PoolClient, migrations: readonly Migration[]): Promise<string | undefined> {
+async function applyNext(client: ClientBase, migrations: readonly Migration[]): Promise<string | undefined> {
   await client.query('set local statement_timeout = 0')
   // A transaction lock, not a session lock: it works with connection poolers, and a killed process releases it.
   await client.query(withoutTimeout('select pg_advisory_xact_lock($1)', [lockKey]))
-  await client.query(
-    `create table if not exists schema_migrations (
-      name text primary key, checksum text not null, applied_at timestamptz not null default clock_timestamp())`,
-  )
+  await client.query(createTable)
   const [next] = await pending(client, migrations)
   if (!next) return undefined
   await client.query(withoutTimeout(next.sql)).catch(error => {

@@ -60,6 +60,7 @@ export const noService: LocalService = {
   examinePort: refuse,
   upgrade: refuse,
   secrets: { status: refuse, reseal: refuse, forget: refuse },
+  backups: { make: refuse, check: refuse, restore: refuse, checkDatabase: refuse },
 }
 
 /** What a command line printed, and its exit code. */
