@@ -67,6 +67,7 @@ export async function* readBackup(source: BackupSource): AsyncGenerator<Part> {
         table.rows = 0
       }
       if (part.type === 'end' && part.end.sha256 !== sha256) throw damaged('digest of the file differs')
+      if (part.type === 'end' && (await input.read(1)).length > 0) throw damaged('it continues after its end')
       yield part
       if (part.type === 'end') return
     }
