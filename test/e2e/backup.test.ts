@@ -171,7 +171,7 @@ test('a database that is not empty stays unchanged without --replace, and is rep
 test('a database that a service uses is not replaced', async () => {
   const live = await start((await freshDatabase()).url)
   const message = await failure(['restore', file, '--replace'], { databaseUrl: live.databaseUrl })
-  assert.match(message, /a service uses this database; stop it/)
+  assert.match(message, /a service uses this database; stop it first/)
 })
 
 test('an interrupted or damaged backup and other files are rejected before any change', async () => {

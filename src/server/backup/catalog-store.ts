@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg'
 import { type AppliedMigration, appliedMigrations } from '../db/migrate.ts'
+import { ownerLockOf } from '../db/notifications.ts'
 import type { BackupTable } from './format.ts'
 import { inReferenceOrder } from './table-order.ts'
 
@@ -34,6 +35,12 @@ const functionsText = `
   select p.oid::regprocedure::text as name from pg_proc p
   where p.pronamespace = current_schema()::regnamespace
     and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')`
+
+const replicasText = `
+  select count(*) as count from replicas r where exists (
+    select from pg_locks l where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+      and (l.classid::bigint << 32 | l.objid::bigint) = ${ownerLockOf('r.id')}
+      and l.database = (select oid from pg_database where datname = current_database()))`
 
 /** Text and dates mean the same on both servers. */
 const settingsText = `
@@ -134,10 +141,9 @@ export function catalogStore(client: ClientBase) {
       return filled
     },
 
-    /** Returns how many other processes of a service used the database within the last 30 seconds. */
+    /** Returns how many processes of a service use the database: each holds a lock. */
     async countReplicas(): Promise<number> {
-      const text = `select count(*) as count from replicas where seen_at > clock_timestamp() - interval '30 seconds'`
-      return (await client.query<{ count: number }>(text)).rows[0]?.count ?? 0
+      return (await client.query<{ count: number }>(replicasText)).rows[0]?.count ?? 0
     },
 
     /** Drops all tables and functions of the schema. */

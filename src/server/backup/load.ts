@@ -44,7 +44,7 @@ async function prepare(catalog: CatalogStore, replaces: boolean): Promise<void> 
   }
   if (!isOurs) return
   if (names.includes('replicas') && (await catalog.countReplicas()) > 0) {
-    throw new AppError('conflict', 'a service uses this database; stop it, and wait 30 seconds if it was killed')
+    throw new AppError('conflict', 'a service uses this database; stop it first')
   }
   const filled = await catalog.filled()
   if (filled.length > 0 && !replaces) {
