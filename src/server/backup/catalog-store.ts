@@ -39,7 +39,7 @@ const functionsText = `
 const replicasText = `
   select count(*) as count from replicas r where exists (
     select from pg_locks l where l.locktype = 'advisory' and l.granted and l.objsubid = 1
-      and (l.classid::bigint << 32 | l.objid::bigint) = ${ownerLockOf('r.id')}
+      and (l.classid::bigint << 32 | l.objid::bigint) = ${ownerLockOf('r.id::text')}
       and l.database = (select oid from pg_database where datname = current_database()))`
 
 /** Text and dates mean the same on both servers. */

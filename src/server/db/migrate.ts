@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { ClientBase, Pool, QueryConfig } from 'pg'
 import { AppError, DatabaseUnavailable } from '../platform/errors.ts'
 import { transaction } from './connect.ts'
+import { locksOfMigration, type MigrationLock } from './migration-locks.ts'
 
 const ourFolder = join(import.meta.dirname, 'migrations')
 
@@ -25,19 +26,24 @@ interface Migration {
 interface Options {
   /** Folder of `NNNN-name.sql` files; that of the service by default. */
   readonly folder?: string
+  /** Called after each migration with its name and how long it took. */
+  readonly onApplied?: (name: string, ms: number) => void
 }
 
 /**
  * Migrates the database to this version; returns the names of the applied migrations. Concurrent calls are safe.
  * Rejects with `unavailable`, with the next step, if the database is too old, too new, or has modified migrations.
  */
-export async function migrate(pool: Pool, { folder = ourFolder }: Options = {}): Promise<string[]> {
+export async function migrate(pool: Pool, { folder = ourFolder, onApplied }: Options = {}): Promise<string[]> {
   const migrations = readMigrations(folder)
   const done: string[] = []
   for (;;) {
     if ((await pending(pool, migrations)).length === 0) return done
+    const startedAt = performance.now()
     const name = await transaction(pool, client => applyNext(client, migrations))
-    if (name) done.push(name)
+    if (!name) continue
+    done.push(name)
+    onApplied?.(name, Math.round(performance.now() - startedAt))
   }
 }
 
@@ -94,6 +100,12 @@ export async function applyPending(client: ClientBase): Promise<string[]> {
 
 /** Rejects like `applyExactly`, without a database. */
 export const checkKnown = (wanted: readonly AppliedMigration[]): void => void migrationsOf(wanted, ourFolder)
+
+/** Returns the locks that a migration of this version takes on existing tables. */
+export function locksOf(name: string): MigrationLock[] {
+  const migration = readMigrations(ourFolder).find(found => found.name === name)
+  return migration ? locksOfMigration(migration.sql) : []
+}
 
 function migrationsOf(wanted: readonly AppliedMigration[], folder: string): Migration[] {
   const known = new Map(readMigrations(folder).map(migration => [migration.name, migration]))
