@@ -120,9 +120,9 @@ export const localService: LocalService = {
       return explained(() => checkBackup(source), `cannot use ${source.path}`)
     },
     restore: (config, options) =>
-      onDatabase(config, 'could not restore', ({ restoreBackup }, inputs) => restoreBackup(inputs, options)),
+      onDatabase(config, 'could not restore', (work, inputs) => work.restoreBackup(inputs, options)),
     checkDatabase: config =>
-      onDatabase(config, 'could not check the database', ({ checkDatabase }, inputs) => checkDatabase(inputs)),
+      onDatabase(config, 'could not check the database', (work, inputs) => work.checkDatabase(inputs)),
   },
 }
 
@@ -131,11 +131,11 @@ type Restore = typeof import('../server/restore.ts')
 async function onDatabase<T>(
   config: Config,
   what: string,
-  work: (restore: Restore, inputs: Parameters<Restore['checkDatabase']>[0]) => Promise<T>,
+  task: (work: Restore, inputs: Parameters<Restore['checkDatabase']>[0]) => Promise<T>,
 ): Promise<T> {
-  const restore = await import('../server/restore.ts')
+  const work = await import('../server/restore.ts')
   const { createLog } = await import('../server/platform/log.ts')
-  return explained(() => work(restore, { config, log: createLog('error') }), what)
+  return explained(() => task(work, { config, log: createLog('error') }), what)
 }
 
 type Rotation = typeof import('../server/rotation.ts')

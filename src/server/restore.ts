@@ -10,7 +10,7 @@ import { type BackupReport, checkBackup } from './backups.ts'
 import type { Config } from './config/config.ts'
 import { connectAlone, kyselyOn } from './db/connect.ts'
 import { startEmbeddedPostgres } from './db/embedded-postgres.ts'
-import { applyPending, checkKnown } from './db/migrate.ts'
+import { applyPending, rejectUnknown } from './db/migrate.ts'
 import { sqlOfClient } from './db/once.ts'
 import { serviceActor } from './http/caller.ts'
 import { checkIntegrity, type IntegrityResult } from './integrity/check.ts'
@@ -99,7 +99,7 @@ export async function restoreBackup({ config, log }: Inputs, options: RestoreOpt
 
 function rejectNewer({ migrations, version }: Pick<Manifest, 'migrations' | 'version'>): void {
   try {
-    checkKnown(migrations)
+    rejectUnknown(migrations)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     throw new AppError('unavailable', `${error.message}; restore the backup with the version that wrote it, ${version}`)

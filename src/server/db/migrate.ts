@@ -99,7 +99,7 @@ export async function applyPending(client: ClientBase): Promise<string[]> {
 }
 
 /** Rejects like `applyExactly`, without a database. */
-export const checkKnown = (wanted: readonly AppliedMigration[]): void => void migrationsOf(wanted, ourFolder)
+export const rejectUnknown = (wanted: readonly AppliedMigration[]): void => void migrationsOf(wanted, ourFolder)
 
 /** Returns the locks that a migration of this version takes on existing tables. */
 export function locksOf(name: string): MigrationLock[] {
