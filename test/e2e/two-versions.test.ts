@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { checkOut } from '../../bench/calls/other-commit.ts'
 import { faultsOf } from '../../bench/log-check.ts'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Session } from '../../src/contract/sessions.ts'
@@ -12,7 +11,7 @@ import { eventually } from '../support/service/eventually.ts'
 import { sendOk, type Target } from '../support/service/send.ts'
 import { type Service, startService, temporaryDataDir } from '../support/service/service.ts'
 import { runSwitchyard } from '../support/service/switchyard-program.ts'
-import { versionBefore } from '../support/service/version-before.ts'
+import { unpackCommit, versionBefore } from '../support/service/version-before.ts'
 import { configFor } from '../support/upstream/scripted-service.ts'
 import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
@@ -40,11 +39,11 @@ const textsOf = (id: string, from: number, to: number) =>
 test('F35: the version before the last migration and this one serve one database, under load and after kills', {
   skip,
 }, async () => {
-  const tree = checkOut(commit ?? '', join(temporaryFolder(), 'before'))
+  const tree = join(temporaryFolder(), 'before')
+  unpackCommit(commit ?? '', tree)
   const stops: (() => Promise<unknown>)[] = []
   after(async () => {
     for (const stop of stops.toReversed()) await stop()
-    tree.remove()
   })
   const upstream = await startScriptedUpstream()
   stops.push(upstream.stop)
@@ -59,8 +58,8 @@ test('F35: the version before the last migration and this one serve one database
     (await pool.query<{ name: string }>('select name from schema_migrations order by 1')).rows.map(({ name }) => name)
   const shipped = (root: string) => readdirSync(join(root, 'src', 'server', 'db', 'migrations')).toSorted()
 
-  const before = await start(tree.root)
-  assert.deepEqual(await applied(), shipped(tree.root))
+  const before = await start(tree)
+  assert.deepEqual(await applied(), shipped(tree))
   const ids: string[] = []
   for (let at = 0; at < sessionsOfEach; at++) ids.push(await create(before))
   // The load goes on while this version starts and migrates.
@@ -96,7 +95,7 @@ test('F35: the version before the last migration and this one serve one database
     assert.deepEqual(faultsOf({ prompts: [`${id} 0`], ...same(await logOf(survivor, id)) }), [], id)
   }
   await inFlight(before, now)
-  const again = await start(tree.root)
+  const again = await start(tree)
   await inFlight(now, again)
 
   for (const id of ids) {
