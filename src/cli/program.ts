@@ -5,6 +5,7 @@ import { addBackupCommands } from './backup-commands.ts'
 import { addControlCommands } from './control-commands.ts'
 import { type ExitCode, exitCodeHelp, exitCodes } from './exit-codes.ts'
 import { exitCodeOf, reportFailure } from './failures.ts'
+import { addExportCommands } from './export-commands.ts'
 import { addKeyCommands } from './key-commands.ts'
 import { addLocalCommands } from './local-commands.ts'
 import { addMemoryCommands } from './memory-commands.ts'
@@ -69,6 +70,7 @@ function programOf(registry: Registry): Command {
   addBackupCommands(program, registry)
   addSessionCommands(program, registry)
   addSkillCommands(program, registry)
+  addExportCommands(program, registry)
   addApprovalCommands(program, registry)
   addMemoryCommands(program, registry)
   addKeyCommands(program, registry)
