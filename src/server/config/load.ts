@@ -19,6 +19,7 @@ import { retentionOfFile } from './retention-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
 import { sandboxOfFile } from './sandbox-of-file.ts'
 import { settingSources } from './setting-sources.ts'
+import { metricsOfFile, telemetryOfFile } from './telemetry-of-file.ts'
 import {
   bucketWarnings,
   gitHostWarnings,
@@ -113,6 +114,8 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     runtimeHarnesses,
     mcpServers,
     requestLog: loggingOfFile({ file, report }),
+    metrics: metricsOfFile({ file, report }),
+    telemetry: telemetryOfFile({ file, report }),
     outboundAllow,
     limits: limitsOf(file),
     toolLimits: toolLimitsOf(file),
