@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Client } from "pg"
+import type { Client } from 'pg'
 import type { BackupReport } from '../../src/server/backups.ts'
 import { connectAlone, createPool } from '../../src/server/db/connect.ts'
 import { startEmbeddedPostgres } from '../../src/server/db/embedded-postgres.ts'
@@ -86,7 +86,10 @@ const rowsOf = ({ tables }: RestoreReport, table: string): number | undefined =>
   tables.find(({ name }) => name === table)?.rows
 
 /** Makes the database and returns its size. */
-async function fill(dataDir: string, { sessions, eventsOfEach }: Pick<Size, 'sessions' | 'eventsOfEach'>): Promise<number> {
+async function fill(
+  dataDir: string,
+  { sessions, eventsOfEach }: Pick<Size, 'sessions' | 'eventsOfEach'>,
+): Promise<number> {
   const database = await startEmbeddedPostgres({ dataDir, log: createLog('silent') })
   try {
     const pool = createPool({ url: database.url, max: 1, onLost: () => undefined })

@@ -7,7 +7,9 @@ import { type Registry, withExamples } from './world.ts'
 export function addExportCommands(program: Command, { world, doing }: Registry): void {
   const exported = program
     .command('export')
-    .description('print agents with their memories and schedules, skills and outbound webhooks as YAML, without secrets')
+    .description(
+      'print agents with their memories and schedules, skills and outbound webhooks as YAML, without secrets',
+    )
     .option('--owner <id>', 'only agents and webhooks of this owner', someText)
     .action(doing<{ owner?: string }>(({ client, out }, { owner }) => exportAll(client, owner, out)))
   withExamples(exported, ['switchyard export > all.yaml', 'switchyard export --owner team --json > team.json'])

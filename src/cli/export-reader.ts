@@ -82,7 +82,14 @@ export const scheduleFields = (schedule: Schedule) => {
   return { name, cron, prompt, timezone, session, overlap, missed, missed_limit, status }
 }
 
-export const endpointFields = ({ url, owner_id, description, events, agent_ids, status }: WebhookEndpoint): ExportedEndpoint => ({
+export const endpointFields = ({
+  url,
+  owner_id,
+  description,
+  events,
+  agent_ids,
+  status,
+}: WebhookEndpoint): ExportedEndpoint => ({
   url,
   owner_id,
   description,

@@ -22,7 +22,8 @@ export async function exportAll(client: Client, owner: string | undefined, out: 
   out.data(file)
   out.text(plain(yamlOf(file)))
   for (const { agent, omitted } of file.agents) {
-    if (omitted.length > 0) out.note(dim(`${agent.name}: omitted because they may contain secrets: ${omitted.join(', ')}`))
+    if (omitted.length > 0)
+      out.note(dim(`${agent.name}: omitted because they may contain secrets: ${omitted.join(', ')}`))
   }
   return exitCodes.ok
 }
@@ -48,7 +49,9 @@ export async function importAll(client: Client, args: ImportArguments, out: Out)
   for (const line of changes.flatMap(changeLines)) out.line(line)
   const counts = { created: 0, changed: 0, unchanged: 0 }
   for (const { action } of changes) counts[action] += 1
-  out.line(`${counts.created} created, ${counts.changed} changed, ${counts.unchanged} unchanged${isDryRun ? ' (dry run)' : ''}`)
+  out.line(
+    `${counts.created} created, ${counts.changed} changed, ${counts.unchanged} unchanged${isDryRun ? ' (dry run)' : ''}`,
+  )
   for (const remark of plan.remarks) out.warning(remark)
   const secrets = isDryRun ? [] : await applyImport({ client, file, content, plan })
   for (const { url, secret } of secrets) out.line(`secret of ${url}, not shown again: ${secret}`)

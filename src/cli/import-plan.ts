@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ExportedAgent, ExportFile } from './export-file.ts'
-import { type AgentContent, endpointFields, memoryFields, type ServiceContent, scheduleFields } from './export-reader.ts'
+import {
+  type AgentContent,
+  endpointFields,
+  memoryFields,
+  type ServiceContent,
+  scheduleFields,
+} from './export-reader.ts'
 
 /** What an import does with one object. */
 export interface PlannedChange {
@@ -46,7 +52,9 @@ export function planImport(file: ExportFile, content: ServiceContent): ImportPla
     }),
     agents,
     endpoints: file.webhook_endpoints.map((endpoint, at) => {
-      const found = content.endpoints.find(({ url, owner_id }) => url === endpoint.url && owner_id === endpoint.owner_id)
+      const found = content.endpoints.find(
+        ({ url, owner_id }) => url === endpoint.url && owner_id === endpoint.owner_id,
+      )
       const after = { ...endpoint, agent_ids: endpoint.agent_ids.map(id => newIds.get(id) ?? id) }
       const before = found && endpointFields(found)
       return change('webhook endpoint', endpoint.url, { at, id: found?.id, before, after })
@@ -74,7 +82,12 @@ function planAgent(file: ExportedAgent, at: number, found: AgentContent | undefi
     }),
     schedules: file.schedules.map((schedule, place) => {
       const same = found?.schedules.find(({ name: of }) => of === schedule.name)
-      return change('schedule', schedule.name, { at: place, id: same?.id, before: same && scheduleFields(same), after: schedule })
+      return change('schedule', schedule.name, {
+        at: place,
+        id: same?.id,
+        before: same && scheduleFields(same),
+        after: schedule,
+      })
     }),
   }
 }
@@ -89,7 +102,9 @@ interface Compared {
 function change(kind: PlannedChange['kind'], name: string, { at, id, before, after }: Compared): PlannedChange {
   if (!before) return { kind, name, action: 'created', fields: [], id, at }
   const old = new Map<string, unknown>(Object.entries(before))
-  const fields = Object.entries(after).flatMap(([field, value]) => (isDeepStrictEqual(value, old.get(field)) ? [] : [field]))
+  const fields = Object.entries(after).flatMap(([field, value]) =>
+    isDeepStrictEqual(value, old.get(field)) ? [] : [field],
+  )
   return { kind, name, action: fields.length > 0 ? 'changed' : 'unchanged', fields, id, at }
 }
 

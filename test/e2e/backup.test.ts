@@ -79,7 +79,14 @@ test('a backup of a service that writes is consistent, and a restored service co
   await sendOk(service, 'POST /api/vault', { body: { key: 'TOKEN', value: 'vault canary' } })
   const { key } = await sendOk<{ key: string }>(service, 'POST /api/keys', { body: { label: 'kept' } })
   const agent = await sendOk<{ id: string }>(service, 'POST /api/agents', { body: { name: 'Ada', owner_id: 'team' } })
-  const schedule = { name: 'Daily', agent_id: agent.id, cron: '0 0 * * *', timezone: 'UTC', prompt: 'x', missed: 'once' }
+  const schedule = {
+    name: 'Daily',
+    agent_id: agent.id,
+    cron: '0 0 * * *',
+    timezone: 'UTC',
+    prompt: 'x',
+    missed: 'once',
+  }
   await sendOk(service, 'POST /api/schedules', { body: schedule })
   await send(service, finished, saying(bash('echo kept > kept.txt'), { text: 'done' }))
   await idle(service, finished)

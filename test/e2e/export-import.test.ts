@@ -70,7 +70,10 @@ test('a changed file changes only what differs, and removes settings that it doe
   assert.match(await command(second, ['import', file, '--dry-run']), /^changed {2}agent Ada: system, config$/m)
   assert.deepEqual(await counts(second), [0, 3, 2])
   assert.deepEqual(await counts(second), [0, 0, 5])
-  const stored = await sendOk<{ system: string; config: object; version: number }>(second, `GET /api/agents/${agent.id}`)
+  const stored = await sendOk<{ system: string; config: object; version: number }>(
+    second,
+    `GET /api/agents/${agent.id}`,
+  )
   assert.deepEqual([stored.system, 'max_turns' in stored.config, stored.version], ['You count aloud.', false, 2])
 })
 
