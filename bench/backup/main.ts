@@ -3,14 +3,14 @@
 // npm run bench:backup -- small [--write]   200 sessions with 20,000 events, for correctness
 // Ends with 1 when a figure is over its target.
 import { caseProgram } from '../case-program.ts'
-import { roundTrip } from './round-trip.ts'
+import { backupAndRestore } from './backup-and-restore.ts'
 
 const program = {
   script: 'bench:backup',
   subject: 'backup',
   casesWith: () => [
-    roundTrip({ name: 'full', sessions: 10_000, eventsOfEach: 100 }),
-    roundTrip({ name: 'small', sessions: 200, eventsOfEach: 100 }),
+    backupAndRestore({ name: 'full', sessions: 10_000, eventsOfEach: 100 }),
+    backupAndRestore({ name: 'small', sessions: 200, eventsOfEach: 100 }),
   ],
 }
 

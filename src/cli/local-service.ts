@@ -119,23 +119,17 @@ export const localService: LocalService = {
       const { checkBackup } = await import('../server/backups.ts')
       return explained(() => checkBackup(source), `cannot use ${source.path}`)
     },
-    restore: (config, options) =>
-      onDatabase(config, 'could not restore', (work, inputs) => work.restoreBackup(inputs, options)),
-    checkDatabase: config =>
-      onDatabase(config, 'could not check the database', (work, inputs) => work.checkDatabase(inputs)),
+    async restore(config, options) {
+      const { restoreBackup } = await import('../server/restore.ts')
+      const { createLog } = await import('../server/platform/log.ts')
+      return explained(() => restoreBackup({ config, log: createLog('error') }, options), 'could not restore')
+    },
+    async checkDatabase(config) {
+      const { checkDatabase } = await import('../server/restore.ts')
+      const { createLog } = await import('../server/platform/log.ts')
+      return explained(() => checkDatabase({ config, log: createLog('error') }), 'could not check the database')
+    },
   },
-}
-
-type Restore = typeof import('../server/restore.ts')
-
-async function onDatabase<T>(
-  config: Config,
-  what: string,
-  task: (work: Restore, inputs: Parameters<Restore['checkDatabase']>[0]) => Promise<T>,
-): Promise<T> {
-  const work = await import('../server/restore.ts')
-  const { createLog } = await import('../server/platform/log.ts')
-  return explained(() => task(work, { config, log: createLog('error') }), what)
 }
 
 type Rotation = typeof import('../server/rotation.ts')

@@ -41,7 +41,7 @@ const eventsText = `
       md5(n || '/' || seq) || repeat(' the quick brown fox ' || seq, 8) || md5(seq || '/' || n))))::text as payload) made`
 
 /** Backs up a database of this size, restores it into another one, and checks that all of it is there. */
-export function roundTrip({ name, sessions, eventsOfEach }: Size): BenchCase {
+export function backupAndRestore({ name, sessions, eventsOfEach }: Size): BenchCase {
   const events = sessions * eventsOfEach
   return {
     name,
