@@ -34,7 +34,7 @@ const callers: readonly (readonly [who: string, target: Target, keyed: Verdict, 
 type Verdict = 'unknown' | 'refused' | 'let in'
 
 /** Routes for admins without limits, which a key with an owner is not. */
-const forWholeService: ReadonlySet<string> = new Set(['system.settings', 'deployments.end_cooldown'])
+const forWholeService: ReadonlySet<string> = new Set(['system.settings', 'deployments.end_cooldown', 'log_sinks.list'])
 
 /** The route as a request line, with an id that nothing has in the place of each parameter. */
 const lineOf = ({ method, path }: Route): string =>
