@@ -19,7 +19,7 @@ const passphraseOption = (command: Command): Command =>
   command.option('--passphrase-file <file>', 'file with the passphrase of the backup (SWITCHYARD_BACKUP_PASSPHRASE)')
 
 function addBackup(program: Command, { world, doing }: Registry): void {
-  const { server, env } = world
+  const { server, env, stop } = world
   const command = passphraseOption(storageOptions(program.command('backup')))
     .description('write a consistent copy of the database into one file and check it; the service may run meanwhile')
     .addArgument(new Argument('<path>', 'a new file, or a folder for a file named by the time').argParser(someText))
@@ -27,7 +27,8 @@ function addBackup(program: Command, { world, doing }: Registry): void {
     .action(
       doing<PassphraseOptions & { includeKeys?: boolean }>(({ out }, options, [path = '']) => {
         const { passphraseFile, includeKeys: includesKeys = false } = options
-        return backup(server, { env, overrides: overridesOf(options), path, passphraseFile, includesKeys }, out)
+        const inputs = { env, overrides: overridesOf(options), stop }
+        return backup(server, { ...inputs, path, passphraseFile, includesKeys }, out)
       }),
     )
   withExamples(command, [
@@ -42,7 +43,7 @@ interface RestoreOptions extends PassphraseOptions {
 }
 
 function addRestore(program: Command, { world, doing }: Registry): void {
-  const { server, env } = world
+  const { server, env, stop } = world
   const command = passphraseOption(storageOptions(program.command('restore')))
     .description('restore a backup into an empty database: the embedded one, or that of DATABASE_URL')
     .addArgument(new Argument('<file>', 'the backup').argParser(someText))
@@ -51,7 +52,8 @@ function addRestore(program: Command, { world, doing }: Registry): void {
     .action(
       doing<RestoreOptions>(({ out }, options, [path = '']) => {
         const { passphraseFile, replace: replaces = false, check: isCheck = false } = options
-        return restore(server, { env, overrides: overridesOf(options), path, passphraseFile, replaces, isCheck }, out)
+        const inputs = { env, overrides: overridesOf(options), stop }
+        return restore(server, { ...inputs, path, passphraseFile, replaces, isCheck }, out)
       }),
     )
   withExamples(command, [

@@ -10,11 +10,13 @@ interface BackupArguments extends ServerInputs {
   readonly path: string
   readonly passphraseFile: string | undefined
   readonly includesKeys: boolean
+  /** Interrupts the backup. */
+  readonly stop: AbortSignal
 }
 
 /** `backup`: writes a backup and prints what it contains. */
 export async function backup(server: LocalService, args: BackupArguments, out: Out): Promise<ExitCode> {
-  const { env, overrides, path, passphraseFile, includesKeys } = args
+  const { env, overrides, path, passphraseFile, includesKeys, stop } = args
   const passphrase = await passphraseOf({ env }, passphraseFile)
   if (includesKeys && passphrase === undefined) {
     throw new CommandFailed(
@@ -23,12 +25,22 @@ export async function backup(server: LocalService, args: BackupArguments, out: O
     )
   }
   const config = await server.configure({ env, overrides })
-  const report = await server.backups.make(config, { path, passphrase, includesKeys })
+  const report = await stoppable(stop, () => server.backups.make(config, { path, passphrase, includesKeys, stop }))
   out.data(report)
   out.line(`Wrote and checked ${report.file}.`)
   printContent(report, out)
   if (!report.is_encrypted) out.note('The file is not encrypted: it contains conversations in clear text.')
   return exitCodes.ok
+}
+
+/** Fails with the exit code of an interruption after `stop` has aborted. */
+export async function stoppable<T>(stop: AbortSignal, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!stop.aborted || !(error instanceof Error)) throw error
+    throw new CommandFailed(error.message, exitCodes.interrupted)
+  }
 }
 
 /** Prints what a backup contains, and what it does not. */

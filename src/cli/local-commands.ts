@@ -175,4 +175,5 @@ function addSecrets(program: Command, { world, doing }: Registry): void {
       ),
     )
   withExamples(forget, ['switchyard secrets forget 1a2b3c4d --yes'])
+  withExamples(group, ['switchyard secrets status'])
 }

@@ -1,5 +1,5 @@
 import type { RestoreReport } from '../server/restore.ts'
-import { counted, printContent } from './backup.ts'
+import { counted, printContent, stoppable } from './backup.ts'
 import { findingLines, integrityFinding } from './doctor.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import type { LocalService, ServerInputs } from './local-service.ts'
@@ -12,21 +12,24 @@ interface RestoreArguments extends ServerInputs {
   readonly replaces: boolean
   /** True: only checks the file. */
   readonly isCheck: boolean
+  /** Interrupts the restore, or the check. */
+  readonly stop: AbortSignal
 }
 
 /** `restore`: restores a backup and prints what is there now. Exit code 1 when the restored data breaks a rule. */
 export async function restore(server: LocalService, args: RestoreArguments, out: Out): Promise<ExitCode> {
-  const { env, overrides, path, passphraseFile, replaces, isCheck } = args
+  const { env, overrides, path, passphraseFile, replaces, isCheck, stop } = args
   const passphrase = await passphraseOf({ env }, passphraseFile)
   if (isCheck) {
-    const content = await server.backups.check({ path, passphrase })
+    const content = await stoppable(stop, () => server.backups.check({ path, passphrase, stop }))
     out.data(content)
     out.line(`${path} is complete and undamaged.`)
     printContent(content, out)
     return exitCodes.ok
   }
   const config = await server.configure({ env, overrides })
-  const report = await server.backups.restore(config, { path, passphrase, replaces })
+  const options = { path, passphrase, replaces, stop }
+  const report = await stoppable(stop, () => server.backups.restore(config, options))
   out.data(report)
   out.line(`Restored ${path} into the ${report.database} database.`)
   printContent(report, out)

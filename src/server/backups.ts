@@ -1,12 +1,12 @@
-import { link, open, rm, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { rm, stat } from 'node:fs/promises'
 import { apiVersion } from '../contract/api.ts'
 import { dumpDatabase } from './backup/dump.ts'
 import type { Manifest, TableEnd } from './backup/format.ts'
 import { type BackupSource, readBackup } from './backup/read-file.ts'
+import { asFullDisk, moveInPlace, targetOf } from './backup/target-file.ts'
 import { type BackupWriter, createBackupFile } from './backup/write-file.ts'
 import type { Config } from './config/config.ts'
-import { connectAlone } from './db/connect.ts'
+import { connectAlone, endOnStop } from './db/connect.ts'
 import { openDatabase } from './open-database.ts'
 import { loadEncryptionKeys } from './platform/encryption-key.ts'
 import { AppError } from './platform/errors.ts'
@@ -24,6 +24,8 @@ export interface BackupOptions {
   readonly passphrase: string | undefined
   /** True: the file contains the encryption keys. Needs a passphrase. */
   readonly includesKeys: boolean
+  /** Interrupts the backup. */
+  readonly stop?: AbortSignal | undefined
 }
 
 /** Content of a backup whose digests were checked. */
@@ -36,8 +38,17 @@ export interface BackupReport {
 }
 
 /** Writes a backup and reads it again to check it. The service may run meanwhile. A failure leaves no file. */
-export async function makeBackup({ config, log }: Inputs, options: BackupOptions): Promise<BackupReport> {
-  const { path, passphrase, includesKeys } = options
+export async function makeBackup(inputs: Inputs, options: BackupOptions): Promise<BackupReport> {
+  try {
+    return await makeAndCheck(inputs, options)
+  } catch (cause) {
+    if (!options.stop?.aborted) throw cause
+    throw new AppError('conflict', 'interrupted; no file was written', { cause })
+  }
+}
+
+async function makeAndCheck({ config, log }: Inputs, options: BackupOptions): Promise<BackupReport> {
+  const { path, passphrase, includesKeys, stop } = options
   if (includesKeys && passphrase === undefined)
     throw new AppError('invalid_request', 'encryption keys are stored only in a backup with a passphrase; set one')
   const keys = includesKeys ? keysOf(config) : []
@@ -46,6 +57,7 @@ export async function makeBackup({ config, log }: Inputs, options: BackupOptions
   const database = await openDatabase({ config, log })
   try {
     const client = await connectAlone(database.url, 'switchyard backup')
+    const detach = endOnStop(client, stop)
     try {
       await write(partial, passphrase, writer => {
         const about = {
@@ -55,13 +67,14 @@ export async function makeBackup({ config, log }: Inputs, options: BackupOptions
         return dumpDatabase({ client, writer, about, keys })
       })
     } finally {
+      detach()
       await client.end()
     }
   } finally {
     await database.close()
   }
   try {
-    const report = await checkBackup({ path: partial, passphrase })
+    const report = await checkBackup({ path: partial, passphrase, stop })
     await moveInPlace(partial, file)
     return { ...report, file }
   } catch (error) {
@@ -76,45 +89,21 @@ function keysOf({ encryptionKeys: given, dataDir }: Config): string[] {
   return keys.map(key => key.toString('base64'))
 }
 
-async function targetOf(path: string): Promise<string> {
-  const found = await stat(path).catch(() => undefined)
-  if (found?.isDirectory()) return join(path, `switchyard-${stampOf(new Date())}.backup`)
-  if (found) throw new AppError('conflict', `${path} exists; choose another file, or a folder`)
-  return path
-}
-
-const stampOf = (time: Date): string => time.toISOString().replaceAll(/[-:]|\.\d+/g, '')
-
 async function write(
   path: string,
   passphrase: string | undefined,
   fill: (writer: BackupWriter) => Promise<unknown>,
 ): Promise<void> {
-  const writer = await createBackupFile(path, passphrase).catch((error: NodeJS.ErrnoException) => {
-    const reason =
-      error.code === 'EEXIST'
-        ? 'another backup writes it, or was interrupted; delete it'
-        : (error.code ?? error.message)
-    throw new AppError('conflict', `cannot create ${path}: ${reason}`)
-  })
+  const writer = await createBackupFile(path, passphrase)
   try {
     await fill(writer)
     await writer.finish()
   } catch (error) {
     await rm(path, { force: true })
-    throw error
+    throw asFullDisk(path, error)
   } finally {
     await writer.close()
   }
-}
-
-/** Gives the complete file its name, without replacing another one, and makes that durable. */
-async function moveInPlace(partial: string, file: string): Promise<void> {
-  // A link never replaces an existing file.
-  await link(partial, file)
-  await rm(partial)
-  const folder = await open(dirname(file), 'r')
-  await folder.sync().finally(() => folder.close())
 }
 
 /** Reads all of a backup and checks its digests. Rejects for a file that is incomplete, damaged or no backup. */

@@ -1,3 +1,4 @@
+import type { Client } from 'pg'
 import { createAudit } from './audit/audit.ts'
 import { auditStore } from './audit/store.ts'
 import type { Manifest } from './backup/format.ts'
@@ -8,7 +9,7 @@ import { settleStore } from './backup/settle-store.ts'
 import { removeMarkers } from './backup/workspace-markers.ts'
 import { type BackupReport, checkBackup } from './backups.ts'
 import type { Config } from './config/config.ts'
-import { connectAlone, kyselyOn } from './db/connect.ts'
+import { connectAlone, endOnStop, kyselyOn } from './db/connect.ts'
 import { startEmbeddedPostgres } from './db/embedded-postgres.ts'
 import { applyPending, rejectUnknown } from './db/migrate.ts'
 import { sqlOfClient } from './db/once.ts'
@@ -31,6 +32,8 @@ export interface RestoreOptions {
   readonly passphrase: string | undefined
   /** True: deletes the content of a database that is not empty. */
   readonly replaces: boolean
+  /** Interrupts the restore. */
+  readonly stop?: AbortSignal | undefined
 }
 
 export interface RestoreReport extends BackupReport, Settled {
@@ -49,51 +52,79 @@ export interface RestoreReport extends BackupReport, Settled {
  * checked. Rejects with `conflict` when the database is not empty or a service uses it.
  */
 export async function restoreBackup({ config, log }: Inputs, options: RestoreOptions): Promise<RestoreReport> {
-  const { path, passphrase, replaces } = options
-  const source = { path, passphrase }
-  const checked = await checkBackup(source)
+  const { path, passphrase, stop } = options
+  const checked = await checkBackup({ path, passphrase, stop }).catch(error => {
+    throw stop?.aborted ? interrupted(error) : error
+  })
   rejectNewer(checked.manifest)
   const database = await startTarget({ config, log })
   try {
     const client = await connectAlone(database.url, 'switchyard restore')
     try {
-      let settled: Settled = { runs: 0, waiting_prompts: 0, skipped_schedules: 0 }
-      let migrations: string[] = []
-      const audit = createAudit(auditStore(kyselyOn(client)))
-      await loadDatabase({
-        client,
-        parts: readBackup(source),
-        replaces,
-        async settle(manifest) {
-          migrations = await applyPending(client)
-          settled = await settle(settleStore(client), manifest)
-          const after = { created_at: manifest.created_at, version: manifest.version }
-          await audit.record(sqlOfClient(client), {
-            actor: serviceActor,
-            action: 'database.restore',
-            objectId: 'database',
-            after,
-          })
-        },
-      })
-      await settleStore(client).analyze()
-      await removeMarkers(config.dataDir)
-      const hasWrittenKeys = await writeKeys(config, source)
+      const loaded = await load(client, config, options)
       const keyring = keyringOf(config)
       return {
         ...checked,
-        ...settled,
+        ...loaded,
         database: config.databaseUrl === undefined ? 'embedded' : 'external',
-        migrations,
         missing_key_ids: missingKeys(checked.manifest, keyring),
-        has_written_keys: hasWrittenKeys,
-        integrity: await checkIntegrity({ store: integrityStore(client), keyring }),
+        integrity: await checkRestored(client, keyring, stop),
       }
     } finally {
       await client.end()
     }
   } finally {
     await database.close()
+  }
+}
+
+type Loaded = Settled & Pick<RestoreReport, 'migrations' | 'has_written_keys'>
+
+/** Replaces the content of the database, and writes the keys of the backup, together or not at all. */
+async function load(client: Client, config: Config, { path, passphrase, replaces, stop }: RestoreOptions) {
+  const source = { path, passphrase }
+  let loaded: Loaded | undefined
+  const audit = createAudit(auditStore(kyselyOn(client)))
+  try {
+    await loadDatabase({
+      client,
+      parts: readBackup({ ...source, stop }),
+      replaces,
+      stop,
+      async settle(manifest) {
+        const migrations = await applyPending(client)
+        const settled = await settle(settleStore(client), manifest)
+        const after = { created_at: manifest.created_at, version: manifest.version }
+        await audit.record(sqlOfClient(client), {
+          actor: serviceActor,
+          action: 'database.restore',
+          objectId: 'database',
+          after,
+        })
+        await removeMarkers(config.dataDir)
+        loaded = { ...settled, migrations, has_written_keys: await writeKeys(config, source) }
+      },
+    })
+  } catch (error) {
+    throw stop?.aborted ? interrupted(error) : error
+  }
+  if (!loaded) throw new Error('restore has not settled its data (bug)')
+  return loaded
+}
+
+const interrupted = (cause: unknown): AppError =>
+  new AppError('conflict', 'interrupted; the database is unchanged', { cause })
+
+async function checkRestored(client: Client, keyring: Keyring | undefined, stop: AbortSignal | undefined) {
+  const detach = endOnStop(client, stop)
+  try {
+    await settleStore(client).analyze()
+    return await checkIntegrity({ store: integrityStore(client), keyring })
+  } catch (error) {
+    if (!stop?.aborted) throw error
+    throw new AppError('conflict', 'interrupted after the restore; check the data with: switchyard doctor --deep')
+  } finally {
+    detach()
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg'
-import { type AppliedMigration, appliedMigrations } from '../db/migrate.ts'
+import { type AppliedMigration, appliedMigrations, lockMigrations } from '../db/migrate.ts'
 import { ownerLockOf } from '../db/notifications.ts'
 import type { BackupTable } from './format.ts'
 import { inReferenceOrder } from './table-order.ts'
@@ -10,12 +10,24 @@ export const omittedTables: readonly string[] = ['replicas', 'response_cache', '
 /** The migrations are in the manifest. */
 const migrationTable = 'schema_migrations'
 
+/** State of a server at one moment. */
+export interface ServerState {
+  readonly version: string
+  readonly now: Date
+  /** No row has this transaction id or a later one. */
+  readonly next_transaction: string
+}
+
 interface TableRow {
   readonly name: string
   readonly columns: string[]
   readonly identities: string[]
   readonly references: string[]
 }
+
+// Extensions, which managed servers install, have tables of their own.
+const isOfExtension = (id: string): string =>
+  `exists (select from pg_depend d where d.objid = ${id} and d.deptype = 'e')`
 
 // Generated columns are computed again.
 const tablesText = `
@@ -28,19 +40,30 @@ const tablesText = `
     array(select distinct r.relname::text from pg_constraint f join pg_class r on r.oid = f.confrelid
       where f.contype = 'f' and f.conrelid = c.oid and f.confrelid <> c.oid) as references
   from pg_class c
-  where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
+  where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and not ${isOfExtension('c.oid')}
   order by c.relname`
+
+const relationsText = `
+  select c.relname as name from pg_class c
+  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
+    and not ${isOfExtension('c.oid')}
+  order by 1`
+
+const transactionColumnsText = `
+  select a.attname as name from pg_attribute a
+  where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped and a.atttypid = 'xid8'::regtype`
 
 const functionsText = `
   select p.oid::regprocedure::text as name from pg_proc p
-  where p.pronamespace = current_schema()::regnamespace
-    and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')`
+  where p.pronamespace = current_schema()::regnamespace and not ${isOfExtension('p.oid')}`
 
 const replicasText = `
   select count(*) as count from replicas r where exists (
     select from pg_locks l where l.locktype = 'advisory' and l.granted and l.objsubid = 1
       and (l.classid::bigint << 32 | l.objid::bigint) = ${ownerLockOf('r.id::text')}
       and l.database = (select oid from pg_database where datname = current_database()))`
+
+const resetName = 'switchyard_restore_transactions'
 
 /** Text and dates mean the same on both servers. */
 const settingsText = `
@@ -81,17 +104,19 @@ export function catalogStore(client: ClientBase) {
       if (tables.length > 0) await client.query(`lock table ${listed(tables)} in access share mode`)
     },
 
-    /** Begins the transaction of a restore. */
+    /** Begins the transaction of a restore, during which no other process migrates. */
     async begin(): Promise<void> {
       await client.query('begin')
       await client.query(settingsText)
+      await lockMigrations(client)
     },
 
     migrations: (): Promise<AppliedMigration[] | undefined> => appliedMigrations(client),
 
-    /** Returns the names of all tables. */
+    /** Returns the names of all tables and views, but for the table of migrations. */
     async names(): Promise<string[]> {
-      return (await tableRows()).map(({ name }) => name)
+      const { rows } = await client.query<{ name: string }>(relationsText)
+      return rows.map(({ name }) => name).filter(name => name !== migrationTable)
     },
 
     /** Returns the tables to back up, referenced ones first. */
@@ -124,11 +149,13 @@ export function catalogStore(client: ClientBase) {
       return (await client.query<{ count: number }>(text)).rows[0]?.count ?? 0
     },
 
-    /** Returns the version of the server, and the time of the transaction. */
-    async server(): Promise<{ readonly version: string; readonly now: Date }> {
-      const text = `select current_setting('server_version') as version, now() as now`
-      const { rows } = await client.query<{ version: string; now: Date }>(text)
-      return rows[0] ?? { version: 'unknown', now: new Date() }
+    /** Returns the version of the server, the time of the transaction, and the next transaction id. */
+    async server(): Promise<ServerState> {
+      const text = `
+        select current_setting('server_version') as version, now() as now,
+          pg_snapshot_xmax(pg_current_snapshot())::text as next_transaction`
+      const { rows } = await client.query<ServerState>(text)
+      return rows[0] ?? { version: 'unknown', now: new Date(), next_transaction: '0' }
     },
 
     /** Returns the tables that have rows. */
@@ -152,6 +179,21 @@ export function catalogStore(client: ClientBase) {
       await client.query(`drop table if exists ${listed(tables)} cascade`)
       const { rows } = await client.query<{ name: string }>(functionsText)
       for (const { name } of rows) await client.query(`drop function if exists ${name} cascade`)
+    },
+
+    /**
+     * Stores 0 for the transaction ids in rows that are inserted into a table, until the returned function is called:
+     * ids that this server has not reached would count as those of open transactions.
+     */
+    async resetTransactions(table: string): Promise<() => Promise<void>> {
+      const { rows } = await client.query<{ name: string }>(transactionColumnsText, [quoted(table)])
+      if (rows.length === 0) return () => Promise.resolve()
+      const body = rows.map(({ name }) => `new.${quoted(name)} := '0';`).join(' ')
+      await client.query(
+        `create function ${resetName}() returns trigger language plpgsql as $body$ begin ${body} return new; end $body$;
+         create trigger ${resetName} before insert on ${quoted(table)} for each row execute function ${resetName}()`,
+      )
+      return async () => void (await client.query(`drop function ${resetName} cascade`))
     },
 
     /** Continues the sequences of a table after their values in the backup. */

@@ -25,13 +25,14 @@ export async function dumpDatabase({ client, writer, about, keys }: Dumping): Pr
   await catalog.beginSnapshot()
   const migrations = await catalog.migrations()
   if (!migrations) throw new AppError('invalid_request', 'database is empty: no service has used it yet')
-  const { version: postgres, now } = await catalog.server()
+  const { version: postgres, now, next_transaction } = await catalog.server()
   const tables = await catalog.tables()
   const hasObjects = tables.some(({ name, columns }) => name === 'workspace_blobs' && columns.includes('object_key'))
   const manifest: Manifest = {
     ...about,
     created_at: now.toISOString(),
     postgres,
+    next_transaction,
     migrations,
     encryption_key_ids: await catalog.encryptionKeyIds(),
     has_keys: keys.length > 0,

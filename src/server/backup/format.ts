@@ -1,7 +1,10 @@
 import type { AppliedMigration } from '../db/migrate.ts'
 
-/** First line of every backup file. */
-export const magic = 'SWITCHYARD BACKUP 1\n'
+/** First line of a backup file, without the version of its format and the line end. */
+export const magic = 'SWITCHYARD BACKUP '
+
+/** Version of this format. Readers reject any other. */
+export const formatVersion = 1
 
 /** Bytes of rows that one frame holds before compression. */
 export const frameBytes = 1024 * 1024
@@ -53,6 +56,8 @@ export interface Manifest {
   /** Version of the PostgreSQL server. */
   readonly postgres: string
   readonly database: 'embedded' | 'external'
+  /** Transaction id that this server had not reached; rows have lower ones. */
+  readonly next_transaction: string
   /** Those of the database. */
   readonly migrations: readonly AppliedMigration[]
   /** Ids of the encryption keys that the stored values need. */

@@ -19,6 +19,8 @@ const derive = promisify<string, Buffer, number, object, Buffer>(scrypt)
 const maxCost = 2 ** 20
 const maxBlockSize = 8
 
+const isWithin = (value: number, max: number): boolean => Number.isInteger(value) && value > 1 && value <= max
+
 /** Returns settings for a new file: scrypt with 64 MiB of memory. */
 export const newPassphraseSettings = (): PassphraseSettings => ({
   kdf: 'scrypt',
@@ -31,8 +33,10 @@ export const newPassphraseSettings = (): PassphraseSettings => ({
 /** Returns the cipher of a file. Rejects for settings that no backup has. */
 export async function createFrameCipher(passphrase: string, settings: PassphraseSettings): Promise<FrameCipher> {
   const { kdf, cost, blockSize, parallelization, salt } = settings
-  const isKnown = kdf === 'scrypt' && cost <= maxCost && blockSize <= maxBlockSize && parallelization === 1
-  if (!isKnown) throw new AppError('invalid_request', 'backup is encrypted with unknown settings')
+  const isKnown =
+    kdf === 'scrypt' && isWithin(cost, maxCost) && isWithin(blockSize, maxBlockSize) && parallelization === 1
+  if (!isKnown || (cost & (cost - 1)) !== 0 || typeof salt !== 'string')
+    throw new AppError('invalid_request', 'backup is encrypted with unknown settings')
   const options = { cost, blockSize, parallelization, maxmem: 256 * cost * blockSize }
   const key = await derive(passphrase, Buffer.from(salt, 'base64'), keyBytes, options)
   let count = 0
@@ -52,9 +56,9 @@ export async function createFrameCipher(passphrase: string, settings: Passphrase
     decrypt(type, content) {
       const isFirst = count === 0
       const { nonce, bound } = next(type)
-      const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes })
-      decipher.setAAD(bound).setAuthTag(content.subarray(-tagBytes))
       try {
+        const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes })
+        decipher.setAAD(bound).setAuthTag(content.subarray(-tagBytes))
         return Buffer.concat([decipher.update(content.subarray(0, -tagBytes)), decipher.final()])
       } catch (cause) {
         const reason = isFirst ? 'wrong passphrase, or the backup is damaged' : 'backup is damaged'

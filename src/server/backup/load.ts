@@ -1,4 +1,5 @@
-import type { ClientBase } from 'pg'
+import type { Client } from 'pg'
+import { endOnStop } from '../db/connect.ts'
 import { applyExactly } from '../db/migrate.ts'
 import { AppError } from '../platform/errors.ts'
 import { type CatalogStore, catalogStore } from './catalog-store.ts'
@@ -7,28 +8,35 @@ import type { Part } from './read-file.ts'
 import { type FillingTable, fillTable } from './row-streams.ts'
 
 interface Loading {
-  readonly client: ClientBase
+  readonly client: Client
   readonly parts: AsyncIterable<Part>
   /** True: deletes everything that the database contains. */
   readonly replaces: boolean
   /** Runs in the transaction, after the rows are there. */
   readonly settle: (manifest: Manifest) => Promise<void>
+  /** Interrupts the restore before its commit. */
+  readonly stop: AbortSignal | undefined
 }
 
 /**
  * Replaces the content of a database by that of a backup, in one transaction: a failure changes nothing. Rejects with
  * `conflict` for a database with other content, unless `replaces`, and for one that a service uses.
  */
-export async function loadDatabase({ client, parts, replaces, settle }: Loading): Promise<void> {
+export async function loadDatabase({ client, parts, replaces, settle, stop }: Loading): Promise<void> {
   const catalog = catalogStore(client)
-  await catalog.begin()
+  const detach = endOnStop(client, stop)
   try {
+    await catalog.begin()
     await prepare(catalog, replaces)
-    await fill({ client, catalog, parts, settle })
+    await settle(await fill({ client, catalog, parts }))
+    detach()
+    stop?.throwIfAborted()
     await client.query('commit')
   } catch (error) {
     await client.query('rollback').catch(() => undefined)
     throw error
+  } finally {
+    detach()
   }
 }
 
@@ -59,34 +67,55 @@ async function prepare(catalog: CatalogStore, replaces: boolean): Promise<void> 
 const some = (names: readonly string[]): string =>
   names.length <= 5 ? names.join(', ') : `${names.slice(0, 5).join(', ')} and ${names.length - 5} more`
 
-type Filling = Pick<Loading, 'client' | 'parts' | 'settle'> & { readonly catalog: CatalogStore }
+type Filling = Pick<Loading, 'client' | 'parts'> & { readonly catalog: CatalogStore }
 
-async function fill({ client, catalog, parts, settle }: Filling): Promise<void> {
+/** Creates the tables of the backup with their rows; returns its manifest. */
+async function fill({ client, catalog, parts }: Filling): Promise<Manifest> {
   let manifest: Manifest | undefined
   let filling: FillingTable | undefined
-  for await (const part of parts) {
-    switch (part.type) {
-      case 'manifest':
-        manifest = part.manifest
-        await applyExactly(client, manifest.migrations)
-        // Rows that migrations insert are in the backup too.
-        break
-      case 'table':
-        filling = fillTable(client, tableOf(manifest, part.name))
-        break
-      case 'rows':
-        await filling?.write(part.rows)
-        break
-      case 'tableEnd':
-        await checkCount(part.end, filling)
-        await catalog.setSequences(tableOf(manifest, part.end.name))
-        break
-      case 'keys':
-      case 'end':
-        break
+  let hasStrangeIds = false
+  let endReset = (): Promise<void> => Promise.resolve()
+  try {
+    for await (const part of parts) {
+      switch (part.type) {
+        case 'manifest':
+          manifest = part.manifest
+          await applyExactly(client, manifest.migrations)
+          await checkTables(catalog, manifest)
+          hasStrangeIds = BigInt(manifest.next_transaction) > BigInt((await catalog.server()).next_transaction)
+          break
+        case 'table':
+          if (hasStrangeIds) endReset = await catalog.resetTransactions(part.name)
+          filling = fillTable(client, tableOf(manifest, part.name))
+          break
+        case 'rows':
+          await filling?.write(part.rows)
+          break
+        case 'tableEnd':
+          await checkCount(part.end, filling)
+          filling = undefined
+          await endReset()
+          endReset = () => Promise.resolve()
+          await catalog.setSequences(tableOf(manifest, part.end.name))
+          break
+        case 'keys':
+        case 'end':
+          break
+      }
     }
+  } finally {
+    await filling?.abort()
   }
-  if (manifest) await settle(manifest)
+  if (!manifest) throw new AppError('invalid_request', 'backup is damaged: it has no manifest')
+  return manifest
+}
+
+/** Compares the tables of the backup with the schema that its migrations create. */
+async function checkTables(catalog: CatalogStore, { tables, omitted }: Manifest): Promise<void> {
+  const wanted = new Set(tables.map(({ name }) => name))
+  const lacking = (await catalog.names()).filter(name => !wanted.has(name) && !omitted.includes(name))
+  if (lacking.length === 0) return
+  throw new AppError('invalid_request', `backup is damaged: it has no table ${lacking.join(', ')}; use another backup`)
 }
 
 function tableOf(manifest: Manifest | undefined, name: string): BackupTable {

@@ -6,6 +6,7 @@ import { AppError } from '../platform/errors.ts'
 import {
   type BackupEnd,
   type FrameType,
+  formatVersion,
   frameHeadBytes,
   frameTypes,
   type Header,
@@ -25,6 +26,8 @@ export interface BackupSource {
   readonly path: string
   /** Undefined for a file that is not encrypted. */
   readonly passphrase: string | undefined
+  /** Interrupts the reader. */
+  readonly stop?: AbortSignal | undefined
 }
 
 /** A part of a backup. `manifest` comes first, `end` last. */
@@ -55,6 +58,7 @@ export async function* readBackup(source: BackupSource): AsyncGenerator<Part> {
     const cipher = await cipherOf(await readHeader(input, source.path), source)
     const table = { digest: createHash('sha256'), rows: 0 }
     for (;;) {
+      source.stop?.throwIfAborted()
       const sha256 = input.digest()
       const part = await readPart(input, cipher)
       if (part.type === 'rows') {
@@ -109,11 +113,23 @@ function inputOf(file: FileHandle): Input {
 async function readHeader(input: Input, path: string): Promise<Header> {
   const start = await input.read(magic.length)
   if (start.toString('latin1') !== magic) throw new AppError('invalid_request', `${path} is not a Switchyard backup`)
+  const version = await readLine(input)
+  if (version !== String(formatVersion)) {
+    const reason = /^\d{1,9}$/.test(version) ? `backup has format ${version}` : 'backup has an unknown format'
+    const next = `this version reads format ${formatVersion}; restore it with the version that wrote it, or a newer one`
+    throw new AppError('invalid_request', `${reason}; ${next}`)
+  }
+  const header = parsed<Header | null>(Buffer.from(await readLine(input)))
+  if (typeof header !== 'object' || header === null) throw damaged('header is not an object')
+  return header
+}
+
+async function readLine(input: Input): Promise<string> {
   const line: Buffer[] = []
   while (line.length < maxHeaderBytes) {
     const byte = await input.read(1)
     if (byte.length === 0) throw incomplete()
-    if (byte[0] === 10) return parsed<Header>(Buffer.concat(line))
+    if (byte[0] === 10) return Buffer.concat(line).toString()
     line.push(byte)
   }
   throw damaged('header is too long')

@@ -7,9 +7,11 @@ import { join } from 'node:path'
  */
 export async function removeMarkers(dataDir: string): Promise<void> {
   const folder = join(dataDir, 'workspaces')
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw error
   })
-  for (const name of names) if (name.endsWith('.checkpoint')) await rm(join(folder, name), { force: true })
+  for (const entry of entries) {
+    if (!entry.isDirectory() && entry.name.endsWith('.checkpoint')) await rm(join(folder, entry.name), { force: true })
+  }
 }

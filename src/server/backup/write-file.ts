@@ -1,9 +1,19 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, open, rm } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { zstdCompress } from 'node:zlib'
-import { type FrameType, frameBytes, frameHeadBytes, frameTypes, type Header, magic, type TableEnd } from './format.ts'
+import {
+  type FrameType,
+  formatVersion,
+  frameBytes,
+  frameHeadBytes,
+  frameTypes,
+  type Header,
+  magic,
+  type TableEnd,
+} from './format.ts'
 import { createFrameCipher, type FrameCipher, newPassphraseSettings } from './frame-cipher.ts'
+import { asFullDisk, cannotCreate } from './target-file.ts'
 
 const compressed = promisify(zstdCompress)
 
@@ -23,10 +33,16 @@ export interface BackupWriter {
 export async function createBackupFile(path: string, passphrase: string | undefined): Promise<BackupWriter> {
   const encryption = passphrase === undefined ? undefined : newPassphraseSettings()
   const cipher = encryption && (await createFrameCipher(passphrase ?? '', encryption))
-  const file = await open(path, 'wx', 0o600)
+  const file = await open(path, 'wx', 0o600).catch(error => {
+    throw cannotCreate(path, error)
+  })
   const output = outputOf(file, cipher)
   const header: Header = encryption ? { encryption } : {}
-  await output.write(Buffer.from(`${magic}${JSON.stringify(header)}\n`))
+  await output.write(Buffer.from(`${magic}${formatVersion}\n${JSON.stringify(header)}\n`)).catch(async error => {
+    await file.close()
+    await rm(path, { force: true })
+    throw asFullDisk(path, error)
+  })
   const totals = { tables: 0, rows: 0 }
   const json: BackupWriter['json'] = (type, value) => output.frame(type, Buffer.from(JSON.stringify(value)))
   return {

@@ -84,6 +84,14 @@ export async function connectAlone(url: string, applicationName: string): Promis
   }
 }
 
+/** Ends a connection when `stop` aborts: its current and next queries fail. Returns a function that undoes this. */
+export function endOnStop(client: Client, stop: AbortSignal | undefined): () => void {
+  const end = () => void client.end()
+  if (stop?.aborted) end()
+  stop?.addEventListener('abort', end)
+  return () => stop?.removeEventListener('abort', end)
+}
+
 /** Wraps a call so that its promise rejects with `asUnavailable`. Calls with a callback stay unchanged. */
 const withTranslatedErrors = <F>(call: F & ((...args: never[]) => unknown)): F =>
   ((...args: never[]) => {

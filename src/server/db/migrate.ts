@@ -69,9 +69,15 @@ export async function appliedMigrations(connection: ClientBase): Promise<Applied
   return (await connection.query<AppliedMigration>(text)).rows
 }
 
+/** Keeps other processes from migrating until the caller's transaction ends. Rejects a server that is too old. */
+export async function lockMigrations(client: ClientBase): Promise<void> {
+  await client.query('select pg_advisory_xact_lock($1)', [lockKey])
+  rejectOldServer(await versionOf(client))
+}
+
 /**
- * Creates the schema of exactly these migrations in an empty database, in the caller's transaction. Rejects with
- * `unavailable` when this version does not have one of them.
+ * Creates the schema of exactly these migrations in an empty database, in the caller's transaction, which must hold the
+ * lock. Rejects with `unavailable` when this version does not have one of them.
  */
 export async function applyExactly(
   client: ClientBase,
@@ -79,7 +85,6 @@ export async function applyExactly(
   { folder = ourFolder }: Options = {},
 ): Promise<void> {
   const migrations = migrationsOf(wanted, folder)
-  await client.query('select pg_advisory_xact_lock($1)', [lockKey])
   await client.query(createTable)
   for (const { name, sql, checksum } of migrations) {
     await client.query(sql)
@@ -163,6 +168,11 @@ async function applyNext(client: ClientBase, migrations: readonly Migration[]): 
 function withoutTimeout(text: string, values?: unknown[]): QueryConfig {
   const query = { text, query_timeout: 24 * 3_600_000 }
   return values ? { ...query, values } : query
+}
+
+async function versionOf(client: ClientBase): Promise<number> {
+  const text = `select current_setting('server_version_num')::int as version`
+  return Math.trunc(((await client.query<{ version: number }>(text)).rows[0]?.version ?? 0) / 10_000)
 }
 
 function rejectOldServer(version: number): void {
