@@ -37,7 +37,7 @@ export async function createFrameCipher(passphrase: string, settings: Passphrase
     kdf === 'scrypt' && isWithin(cost, maxCost) && isWithin(blockSize, maxBlockSize) && parallelization === 1
   if (!isKnown || (cost & (cost - 1)) !== 0 || typeof salt !== 'string')
     throw new AppError('invalid_request', 'backup is encrypted with unknown settings')
-  const options = { cost, blockSize, parallelization, maxmem: 256 * cost * blockSize }
+  const options = { cost, blockSize, parallelization, maxmem: 256 * cost * blockSize + 2 ** 20 }
   const key = await derive(passphrase, Buffer.from(salt, 'base64'), keyBytes, options)
   let count = 0
   const next = (type: FrameType) => {

@@ -57,6 +57,7 @@ export async function* readBackup(source: BackupSource): AsyncGenerator<Part> {
     const input = inputOf(file)
     const cipher = await cipherOf(await readHeader(input, source.path), source)
     const table = { digest: createHash('sha256'), rows: 0 }
+    const totals = { tables: 0, rows: 0 }
     for (;;) {
       source.stop?.throwIfAborted()
       const sha256 = input.digest()
@@ -67,11 +68,15 @@ export async function* readBackup(source: BackupSource): AsyncGenerator<Part> {
       }
       if (part.type === 'tableEnd') {
         checkTable(part.end, { sha256: table.digest.digest('hex'), rows: table.rows })
+        totals.tables += 1
+        totals.rows += table.rows
         table.digest = createHash('sha256')
         table.rows = 0
       }
-      if (part.type === 'end' && part.end.sha256 !== sha256) throw damaged('digest of the file differs')
-      if (part.type === 'end' && (await input.read(1)).length > 0) throw damaged('it continues after its end')
+      if (part.type === 'end') {
+        checkEnd(part.end, { ...totals, sha256 })
+        if ((await input.read(1)).length > 0) throw damaged('it continues after its end')
+      }
       yield part
       if (part.type === 'end') return
     }
@@ -82,6 +87,11 @@ export async function* readBackup(source: BackupSource): AsyncGenerator<Part> {
 
 function checkTable(end: TableEnd, found: Pick<TableEnd, 'sha256' | 'rows'>): void {
   if (end.sha256 !== found.sha256 || end.rows !== found.rows) throw damaged(`digest of table ${end.name} differs`)
+}
+
+function checkEnd(end: BackupEnd, found: BackupEnd): void {
+  const isSame = end.sha256 === found.sha256 && end.tables === found.tables && end.rows === found.rows
+  if (!isSame) throw damaged('digest of the file differs')
 }
 
 interface Input {
