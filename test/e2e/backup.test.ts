@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFile, copyFile, readFile, stat, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, copyFile, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { SessionEvent } from '../../src/contract/events.ts'
@@ -9,6 +9,7 @@ import { emptyDatabase, freshDatabase } from '../support/service/database.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { sendOk, type Target } from '../support/service/send.ts'
 import { type Service, startService, temporaryDataDir } from '../support/service/service.ts'
+import { smallVolume } from '../support/service/small-volume.ts'
 import { runSwitchyard } from '../support/service/switchyard-program.ts'
 import { bash, configFor, saying } from '../support/upstream/scripted-service.ts'
 import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
@@ -47,18 +48,21 @@ const idle = (on: Target, id: string) =>
 
 interface CommandOptions {
   readonly databaseUrl?: string
+  /** Interrupts the command when it resolves. */
+  readonly stop?: Promise<unknown>
   readonly dataDir?: string
   readonly env?: Readonly<Record<string, string>>
 }
 
 /** Runs a command against a database of its own; prints JSON. */
-async function command(args: readonly string[], { databaseUrl, dataDir, env = {} }: CommandOptions) {
-  const ended = await runSwitchyard([...args, '--json'], {
+async function command(args: readonly string[], { databaseUrl, dataDir, stop, env = {} }: CommandOptions) {
+  const given = {
     HOME: folder,
     SWITCHYARD_DATA_DIR: dataDir ?? temporaryFolder(),
     ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl, SWITCHYARD_ENCRYPTION_KEY: encryptionKey }),
     ...env,
-  })
+  }
+  const ended = await runSwitchyard([...args, '--json'], given, stop)
   return { ...ended, json: () => JSON.parse(ended.stdout) }
 }
 
@@ -282,4 +286,60 @@ test('doctor --deep finds a missing event and a value of another key', async () 
     ],
   )
   assert.ok(broken[0].detail.includes(finished))
+})
+
+test('a full disk leaves no file, and the error names the next step', async () => {
+  const { url, pool } = await freshDatabase()
+  // Random digits, which compression halves at best.
+  await pool.query(`
+    insert into audit_log (id, principal, role, action, object_id, after)
+    select 'aud_' || n, 'p', 'admin', 'test', 'o', (select json_agg(md5(n || '.' || m)) from generate_series(1, 1000) m)
+    from generate_series(1, 500) n`)
+  const volume = smallVolume(4)
+  assert.ok(volume, 'this user may not mount a file system')
+  try {
+    const message = await failure(['backup', volume.folder], { databaseUrl: url })
+    assert.match(
+      message,
+      /could not back up: disk of .* is full \(ENOSPC\); free space there, or choose another folder/,
+    )
+    assert.deepEqual(await readdir(volume.folder), [])
+  } finally {
+    volume.unmount()
+  }
+})
+
+test('Ctrl-C ends a backup without a file, and a restore without a change', async () => {
+  const { url, pool } = await freshDatabase()
+  const waiting = (name: string) =>
+    eventually(
+      async () => {
+        const text = `select count(*)::int as waiting from pg_stat_activity
+          where application_name = $1 and datname = current_database() and wait_event_type = 'Lock'`
+        return (await pool.query<{ waiting: number }>(text, [name])).rows[0]?.waiting === 1
+      },
+      { withinMs: 120_000, what: `${name} that waits for a lock` },
+    )
+  const holding = await pool.connect()
+  try {
+    await holding.query('begin')
+    await holding.query('lock table sessions in access exclusive mode')
+    const place = temporaryFolder()
+    const made = await command(['backup', place], { databaseUrl: url, stop: waiting('switchyard backup') })
+    assert.equal(made.code, 130, made.stderr)
+    assert.match(made.stderr, /interrupted; no file was written/)
+    assert.deepEqual(await readdir(place), [])
+
+    // It has no rows, so the restore is about to delete its tables.
+    const args = ['restore', file]
+    const restored = await command(args, { databaseUrl: url, stop: waiting('switchyard restore') })
+    assert.equal(restored.code, 130, restored.stderr)
+    assert.match(restored.stderr, /interrupted; the database is unchanged/)
+  } finally {
+    await holding.query('rollback')
+    holding.release()
+  }
+  assert.deepEqual((await pool.query(`select to_regclass('replicas') is not null as is_there`)).rows, [
+    { is_there: true },
+  ])
 })

@@ -12,10 +12,11 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** Runs the real program to its end, with only these variables. */
+/** Runs the real program to its end, with only these variables. Interrupts it as Ctrl-C does when `stop` resolves. */
 export async function runSwitchyard(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
+  stop?: Promise<unknown>,
 ): Promise<Ended> {
   const program = process.env['SWITCHYARD_TEST_PROGRAM'] ?? join(root, 'src', 'cli', 'main.ts')
   const child = spawn(process.execPath, [program, ...args], {
@@ -23,6 +24,7 @@ export async function runSwitchyard(
     env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  void stop?.then(() => child.kill('SIGINT'))
   const exit = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', resolve)
