@@ -8,7 +8,7 @@ export function addExportCommand(program: Command, { doing }: Registry): void {
   const command = program
     .command('export')
     .description(
-      'print agents with their memories and schedules, skills and outbound webhooks as YAML, without secrets',
+      'print agents with their memories and schedules, skills, environments and outbound webhooks as YAML, without secrets',
     )
     .option('--owner <id>', 'only agents and webhooks of this owner', someText)
     .action(doing<{ owner?: string }>(({ client, out }, { owner }) => exportAll(client, owner, out)))

@@ -1,5 +1,8 @@
+import { Type } from 'typebox'
+import Value from 'typebox/value'
 import { parse, stringify } from 'yaml'
 import type { AgentFile } from '../contract/agents.ts'
+import type { Environment } from '../contract/environments.ts'
 import type { PortableMemory } from '../contract/memories.ts'
 import type { ScheduleCreate } from '../contract/schedules.ts'
 import type { SkillCreate } from '../contract/skills.ts'
@@ -18,11 +21,15 @@ export interface ExportedAgent extends Pick<AgentFile, 'agent' | 'skills' | 'omi
 /** A receiver of session events, without its secret. */
 export type ExportedEndpoint = Required<Omit<EndpointCreate, 'owner_id'>> & { readonly owner_id: string | null }
 
-/** Agents, skills and webhooks of an owner, or of all, in one file without secrets. */
+/** Packages and networks of sandboxes. */
+export type ExportedEnvironment = Pick<Environment, 'name' | 'description' | 'config' | 'metadata'>
+
+/** Agents, skills, environments and webhooks of an owner, or of all, in one file without secrets. */
 export interface ExportFile {
   readonly format: 'switchyard.export'
   readonly format_version: 1
   readonly skills: readonly Required<SkillCreate>[]
+  readonly environments: readonly ExportedEnvironment[]
   readonly agents: readonly ExportedAgent[]
   readonly webhook_endpoints: readonly ExportedEndpoint[]
 }
@@ -30,18 +37,35 @@ export interface ExportFile {
 /** Returns the file as YAML, with long texts as blocks. */
 export const yamlOf = (file: ExportFile): string => stringify(file, { lineWidth: 0 })
 
-/** Parses YAML or JSON. The service checks the objects; this checks that the file has its lists. */
+const named = Type.Array(Type.Object({ name: Type.String() }))
+
+/** What an import reads; the service checks the other fields. */
+const ReadFields = Type.Object({
+  skills: named,
+  environments: named,
+  agents: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      agent: Type.Object({ name: Type.String(), config: Type.Object({}) }),
+      skills: Type.Array(Type.Unknown()),
+      omitted: Type.Array(Type.String()),
+      memories: Type.Array(Type.Object({ text: Type.String() })),
+      schedules: named,
+    }),
+  ),
+  webhook_endpoints: Type.Array(Type.Object({ url: Type.String(), agent_ids: Type.Array(Type.String()) })),
+})
+
+/** Parses YAML or JSON. */
 export function parsedExport(text: string, path: string): ExportFile {
   const file = parsed(text, path) as Partial<ExportFile> | null
-  if (file?.format !== 'switchyard.export' || file.format_version !== 1)
+  if (file?.format !== 'switchyard.export')
     throw unusable(`${path} is not an export; create it with: switchyard export`)
-  for (const list of ['skills', 'agents', 'webhook_endpoints'] as const)
-    if (!Array.isArray(file[list])) throw unusable(`${path}: ${list} must be a list`)
-  for (const [at, agent] of (file.agents ?? []).entries()) {
-    for (const list of ['skills', 'omitted', 'memories', 'schedules'] as const)
-      if (!Array.isArray(agent?.[list])) throw unusable(`${path}: agents[${at}].${list} must be a list`)
-    if (typeof agent.agent?.name !== 'string') throw unusable(`${path}: agents[${at}].agent.name is missing`)
-  }
+  if (file.format_version !== 1)
+    throw unusable(`${path} has format_version ${file.format_version}, which this version of Switchyard does not read`)
+  const [wrong] = Value.Errors(ReadFields, file)
+  if (wrong)
+    throw unusable(`${path}: ${wrong.instancePath.slice(1).replaceAll('/', '.') || 'the file'} ${wrong.message}`)
   return file as ExportFile
 }
 

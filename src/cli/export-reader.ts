@@ -1,14 +1,16 @@
 import type { Client } from '../client/client.ts'
 import type { Agent } from '../contract/agents.ts'
+import type { Environment } from '../contract/environments.ts'
 import { type Memory, memoryRoutes } from '../contract/memories.ts'
 import type { Schedule } from '../contract/schedules.ts'
 import type { Skill } from '../contract/skills.ts'
 import type { WebhookEndpoint } from '../contract/webhook-endpoints.ts'
-import type { ExportedAgent, ExportedEndpoint } from './export-file.ts'
+import type { ExportedAgent, ExportedEndpoint, ExportedEnvironment } from './export-file.ts'
 
 /** Everything of a service that an export contains, with the ids that an import needs. */
 export interface ServiceContent {
   readonly skills: readonly Skill[]
+  readonly environments: readonly Environment[]
   readonly agents: readonly AgentContent[]
   readonly endpoints: readonly WebhookEndpoint[]
 }
@@ -27,6 +29,12 @@ export async function readContent(client: Client, owner: string | undefined): Pr
     const page = await client.skills.list({ query: { limit: 200, ...cursor } })
     return [page.data, page.next_cursor]
   })
+  const environments = await all(async ({ cursor }) => {
+    const page = await client.environments.list({
+      query: { limit: 200, ...(cursor !== undefined && { page: cursor }) },
+    })
+    return [page.data, page.next_page]
+  })
   const listed = await all<Agent>(async cursor => {
     const query = { limit: 200, ...cursor, ...(owner !== undefined && { owner_id: owner }) }
     const page = await client.agents.list({ query })
@@ -41,6 +49,7 @@ export async function readContent(client: Client, owner: string | undefined): Pr
   for (const agent of listed.toReversed()) if (agent.status !== 'archived') agents.push(await readAgent(client, agent))
   return {
     skills: skills.toReversed(),
+    environments: environments.toReversed(),
     agents,
     endpoints: endpoints.toReversed().filter(({ owner_id }) => owner === undefined || owner_id === owner),
   }
@@ -67,6 +76,15 @@ async function readAgent(client: Client, { id }: Agent): Promise<AgentContent> {
   }
   return { id, exported, memories, schedules }
 }
+
+export const skillFields = ({ name, description, content }: Skill) => ({ name, description, content })
+
+export const environmentFields = ({ name, description, config, metadata }: Environment): ExportedEnvironment => ({
+  name,
+  description,
+  config,
+  metadata,
+})
 
 export const memoryFields = ({ text, tags, type, priority, source, disabled }: Memory) => ({
   text,

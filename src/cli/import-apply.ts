@@ -1,4 +1,5 @@
 import type { Client } from '../client/client.ts'
+import type { EnvironmentConfig } from '../contract/environments.ts'
 import type { ExportedAgent, ExportFile } from './export-file.ts'
 import type { AgentContent, ServiceContent } from './export-reader.ts'
 import type { AgentPlan, ImportPlan, PlannedChange } from './import-plan.ts'
@@ -8,6 +9,8 @@ interface Importing {
   readonly file: ExportFile
   readonly content: ServiceContent
   readonly plan: ImportPlan
+  /** Called at once, since a later failure must not lose a secret. */
+  readonly onSecret: (made: NewSecret) => void
 }
 
 /** Secret of a new webhook endpoint, which no later response contains. */
@@ -17,13 +20,14 @@ export interface NewSecret {
 }
 
 /** Applies a plan object by object. A failure leaves what was done before; a repeated import continues. */
-export async function applyImport({ client, file, content, plan }: Importing): Promise<NewSecret[]> {
+export async function applyImport({ client, file, content, plan, onSecret }: Importing): Promise<void> {
   for (const change of plan.skills) {
     const body = file.skills[change.at]
     if (!body || change.action === 'unchanged') continue
     if (change.id === undefined) await client.skills.create({ body })
     else await client.skills.update({ params: { skill_id: change.id }, body })
   }
+  await applyEnvironments({ client, file, content, plan })
   const ids = new Map<string, string>()
   for (const [at, agent] of file.agents.entries()) {
     const agentPlan = plan.agents[at]
@@ -31,7 +35,23 @@ export async function applyImport({ client, file, content, plan }: Importing): P
     const before = content.agents.find(({ id }) => id === agentPlan.agent.id)
     ids.set(agent.id, await applyAgent(client, { agent, plan: agentPlan, before }))
   }
-  return applyEndpoints({ client, file, plan, ids })
+  await applyEndpoints({ client, file, plan, ids, onSecret })
+}
+
+async function applyEnvironments({ client, file, content, plan }: Omit<Importing, 'onSecret'>): Promise<void> {
+  for (const { action, id, at } of plan.environments) {
+    const environment = file.environments[at]
+    if (!environment || action === 'unchanged') continue
+    const body = { ...environment, config: environment.config as EnvironmentConfig }
+    if (id === undefined) {
+      await client.environments.create({ body })
+      continue
+    }
+    const before = content.environments.find(found => found.id === id)?.metadata ?? {}
+    const removed = Object.fromEntries(Object.keys(before).map(key => [key, null]))
+    const changes = { ...body, metadata: { ...removed, ...environment.metadata } }
+    await client.environments.update({ params: { environment_id: id }, body: changes })
+  }
 }
 
 interface AgentImport {
@@ -85,13 +105,12 @@ async function updateAgent(client: Client, { agent }: ExportedAgent, before: Age
   await client.agents.update({ params: { agent_id: before.id }, body })
 }
 
-interface EndpointImport extends Pick<Importing, 'client' | 'file' | 'plan'> {
+interface EndpointImport extends Pick<Importing, 'client' | 'file' | 'plan' | 'onSecret'> {
   /** Ids of the file's agents in the service. */
   readonly ids: ReadonlyMap<string, string>
 }
 
-async function applyEndpoints({ client, file, plan, ids }: EndpointImport): Promise<NewSecret[]> {
-  const secrets: NewSecret[] = []
+async function applyEndpoints({ client, file, plan, ids, onSecret }: EndpointImport): Promise<void> {
   for (const { action, id, at } of plan.endpoints) {
     const endpoint = file.webhook_endpoints[at]
     if (!endpoint || action === 'unchanged') continue
@@ -99,8 +118,7 @@ async function applyEndpoints({ client, file, plan, ids }: EndpointImport): Prom
     const body = { ...fields, agent_ids: endpoint.agent_ids.map(old => ids.get(old) ?? old) }
     if (id === undefined) {
       const made = await client.webhookEndpoints.create({ body: { ...body, ...(owner_id !== null && { owner_id }) } })
-      secrets.push({ url: made.url, secret: made.secret })
+      onSecret({ url: made.url, secret: made.secret })
     } else await client.webhookEndpoints.update({ params: { endpoint_id: id }, body })
   }
-  return secrets
 }

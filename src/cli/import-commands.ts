@@ -19,7 +19,7 @@ export function addImportCommands(program: Command, registry: Registry): void {
   const command = program
     .command('import')
     .description(
-      'create and change agents, skills and webhooks as an exported file states, and leave others; or import from LiteLLM',
+      'create and change agents, skills, environments and webhooks as an exported file states, and leave others; or import from LiteLLM',
     )
     .addArgument(new Argument('<file>', 'YAML or JSON as "export" prints it; - for standard input').argParser(someText))
     .option('--dry-run', 'only print what would be created and changed')

@@ -3,14 +3,16 @@ import type { ExportedAgent, ExportFile } from './export-file.ts'
 import {
   type AgentContent,
   endpointFields,
+  environmentFields,
   memoryFields,
   type ServiceContent,
   scheduleFields,
+  skillFields,
 } from './export-reader.ts'
 
 /** What an import does with one object. */
 export interface PlannedChange {
-  readonly kind: 'skill' | 'agent' | 'memory' | 'schedule' | 'webhook endpoint'
+  readonly kind: 'skill' | 'environment' | 'agent' | 'memory' | 'schedule' | 'webhook endpoint'
   readonly name: string
   readonly action: 'created' | 'changed' | 'unchanged'
   /** Names of changed fields. */
@@ -30,6 +32,7 @@ export interface AgentPlan {
 
 export interface ImportPlan {
   readonly skills: readonly PlannedChange[]
+  readonly environments: readonly PlannedChange[]
   readonly agents: readonly AgentPlan[]
   readonly endpoints: readonly PlannedChange[]
   /** What the import cannot do. */
@@ -38,50 +41,68 @@ export interface ImportPlan {
 
 /**
  * Compares a file with the content of a service. Objects of the service that the file does not have stay. An agent is
- * the one with its id, else with its owner and name; skills and schedules have their names, memories their texts and
- * endpoints their addresses.
+ * the one with its id, else with its owner and name; skills, environments and schedules have their names, memories their
+ * texts and endpoints their addresses. An object of the service is compared with one of the file at most.
  */
 export function planImport(file: ExportFile, content: ServiceContent): ImportPlan {
-  const agents = file.agents.map((agent, at) => planAgent(agent, at, agentOf(agent, content)))
+  const [skillsLeft, environmentsLeft, endpointsLeft] = [
+    [...content.skills],
+    [...content.environments],
+    [...content.endpoints],
+  ]
+  const found = agentsOf(file, content)
+  const agents = file.agents.map((agent, at) => planAgent(agent, at, found[at]))
   const newIds = new Map(file.agents.map((agent, at) => [agent.id, agents[at]?.agent.id ?? agent.id]))
   return {
     skills: file.skills.map((skill, at) => {
-      const found = content.skills.find(({ name }) => name === skill.name)
-      const before = found && { name: found.name, description: found.description, content: found.content }
-      return change('skill', skill.name, { at, id: found?.id, before, after: skill })
+      const same = taken(skillsLeft, ({ name }) => name === skill.name)
+      return change('skill', skill.name, { at, id: same?.id, before: same && skillFields(same), after: skill })
+    }),
+    environments: file.environments.map((environment, at) => {
+      const same = taken(environmentsLeft, ({ name }) => name === environment.name)
+      const before = same && environmentFields(same)
+      return change('environment', environment.name, { at, id: same?.id, before, after: environment })
     }),
     agents,
     endpoints: file.webhook_endpoints.map((endpoint, at) => {
-      const found = content.endpoints.find(
-        ({ url, owner_id }) => url === endpoint.url && owner_id === endpoint.owner_id,
-      )
+      const same = taken(endpointsLeft, ({ url, owner_id }) => url === endpoint.url && owner_id === endpoint.owner_id)
       const after = { ...endpoint, agent_ids: endpoint.agent_ids.map(id => newIds.get(id) ?? id) }
-      const before = found && endpointFields(found)
-      return change('webhook endpoint', endpoint.url, { at, id: found?.id, before, after })
+      const before = same && endpointFields(same)
+      return change('webhook endpoint', endpoint.url, { at, id: same?.id, before, after })
     }),
     remarks: remarksOf(file, agents),
   }
 }
 
-function agentOf({ id, agent }: ExportedAgent, { agents }: ServiceContent): AgentContent | undefined {
-  const isSame = ({ exported }: AgentContent) =>
-    exported.agent.name === agent.name && exported.agent.owner_id === agent.owner_id
-  return agents.find(found => found.id === id) ?? agents.find(isSame)
+/** Removes the first match from `left` and returns it. */
+function taken<T>(left: T[], isMatch: (item: T) => boolean): T | undefined {
+  const at = left.findIndex(isMatch)
+  return at < 0 ? undefined : left.splice(at, 1)[0]
+}
+
+/** Returns the agents of the service that the file's are, in its order. Ids go before names. */
+function agentsOf(file: ExportFile, { agents }: ServiceContent): (AgentContent | undefined)[] {
+  const left = [...agents]
+  const byId = file.agents.map(({ id }) => taken(left, found => found.id === id))
+  const isSame = (one: ExportedAgent['agent'], other: ExportedAgent['agent']) =>
+    one.name === other.name && one.owner_id === other.owner_id
+  return file.agents.map(({ agent }, at) => byId[at] ?? taken(left, ({ exported }) => isSame(exported.agent, agent)))
 }
 
 function planAgent(file: ExportedAgent, at: number, found: AgentContent | undefined): AgentPlan {
   const name = file.agent.name
+  const [memoriesLeft, schedulesLeft] = [[...(found?.memories ?? [])], [...(found?.schedules ?? [])]]
   return {
     agent: change('agent', name, { at, id: found?.id, before: found?.exported.agent, after: file.agent }),
     memories: file.memories.map((memory, place) => {
-      const same = found?.memories.find(({ text }) => text === memory.text)
+      const same = taken(memoriesLeft, ({ text }) => text === memory.text)
       const before = same && memoryFields(same)
       // The source of a memory does not change.
       const after = before ? { ...memory, source: before.source } : memory
       return change('memory', memory.text, { at: place, id: same?.id, before, after })
     }),
     schedules: file.schedules.map((schedule, place) => {
-      const same = found?.schedules.find(({ name: of }) => of === schedule.name)
+      const same = taken(schedulesLeft, ({ name: of }) => of === schedule.name)
       return change('schedule', schedule.name, {
         at: place,
         id: same?.id,
@@ -120,8 +141,9 @@ function remarksOf({ agents }: ExportFile, plans: readonly AgentPlan[]): string[
 }
 
 /** Returns all changes of a plan in the order in which an import makes them. */
-export const changesOf = ({ skills, agents, endpoints }: ImportPlan): PlannedChange[] => [
+export const changesOf = ({ skills, environments, agents, endpoints }: ImportPlan): PlannedChange[] => [
   ...skills,
+  ...environments,
   ...agents.flatMap(({ agent, memories, schedules }) => [agent, ...memories, ...schedules]),
   ...endpoints,
 ]
