@@ -4,6 +4,7 @@ import type { LogSinkState } from '../contract/log-sinks.ts'
 import type { Finding } from '../server/doctor.ts'
 import type { IntegrityResult } from '../server/integrity/check.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
+import { CommandFailed } from './failures.ts'
 import type { LocalService, ServerInputs } from './local-service.ts'
 import { dim, type Out, type Piece, plain } from './out.ts'
 
@@ -31,7 +32,7 @@ export async function doctor(
     service,
     ...sinks,
     ...(port ? [port] : []),
-    ...(isDeep ? (await examineData(server, inputs)).map(integrityFinding) : []),
+    ...(isDeep ? await examineData(server, inputs) : []),
   ]
   const hasFailed = findings.some(({ state }) => state === 'fail')
   out.data({ ok: !hasFailed, findings })
@@ -47,8 +48,13 @@ export function examineNode(version: string): Finding {
   return { name, state: 'fail', detail: `${version}; version 24 or newer is required`, next }
 }
 
-async function examineData(server: LocalService, inputs: ServerInputs): Promise<IntegrityResult[]> {
-  return server.backups.checkDatabase(await server.configure(inputs))
+async function examineData(server: LocalService, inputs: ServerInputs): Promise<Finding[]> {
+  try {
+    return (await server.backups.checkDatabase(await server.configure(inputs))).map(integrityFinding)
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error
+    return [{ name: 'stored data', state: 'fail', detail: `not checked: ${error.message}` }]
+  }
 }
 
 /** Returns the finding for one rule of the stored data. */

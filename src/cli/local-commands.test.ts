@@ -159,6 +159,15 @@ test('doctor fails for a Node version that is too old', async () => {
   assert.match(stdout, /FAIL +Node\.js: 22\.9\.0/)
 })
 
+test('doctor --deep reports why the stored data cannot be checked, after the other checks', async () => {
+  const checkDatabase = () => Promise.reject(new CommandFailed('could not check the database: it does not run'))
+  const backups = { ...noService.backups, checkDatabase }
+  const server = { ...examined(fine), configure: startable().configure, backups }
+  const { code, stdout } = await runLine(['doctor', '--deep'], { server, fetch: ready.fetch })
+  assert.equal(code, 1)
+  assert.match(stdout, /ok +sandbox[^]*FAIL {2}stored data: not checked: could not check the database: it does not run/)
+})
+
 test('doctor --json prints one object with all findings', async () => {
   const { stdout } = await runLine(['doctor', '--json'], { server: examined(broken), fetch: ready.fetch })
   const { ok, findings } = JSON.parse(stdout)

@@ -36,9 +36,7 @@ export async function restore(server: LocalService, args: RestoreArguments, out:
   for (const line of remarks(report)) out.line(`  ${line}`)
   const findings = report.integrity.map(integrityFinding)
   for (const line of findings.flatMap(findingLines)) out.line(...line)
-  return findings.some(({ state }) => state === 'fail') && report.missing_key_ids.length === 0
-    ? exitCodes.failed
-    : exitCodes.ok
+  return findings.some(({ state }) => state === 'fail') ? exitCodes.failed : exitCodes.ok
 }
 
 /** What happens at the next start. */

@@ -14,7 +14,7 @@ import { startEmbeddedPostgres } from './db/embedded-postgres.ts'
 import { applyPending, rejectUnknown } from './db/migrate.ts'
 import { sqlOfClient } from './db/once.ts'
 import { serviceActor } from './http/caller.ts'
-import { checkIntegrity, type IntegrityResult } from './integrity/check.ts'
+import { checkIntegrity, decryptionClaim, type IntegrityResult } from './integrity/check.ts'
 import { integrityStore } from './integrity/store.ts'
 import { openDatabase } from './open-database.ts'
 import { createKeyring, type Keyring } from './platform/encryption.ts'
@@ -44,6 +44,7 @@ export interface RestoreReport extends BackupReport, Settled {
   readonly missing_key_ids: readonly string[]
   /** True when the encryption keys of the backup were written into the data folder. */
   readonly has_written_keys: boolean
+  /** Results of the rules; without that of encrypted values when keys are missing. */
   readonly integrity: readonly IntegrityResult[]
 }
 
@@ -63,12 +64,14 @@ export async function restoreBackup({ config, log }: Inputs, options: RestoreOpt
     try {
       const loaded = await load(client, config, options)
       const keyring = keyringOf(config)
+      const missing = missingKeys(checked.manifest, keyring)
+      const integrity = await checkRestored(client, keyring, stop)
       return {
         ...checked,
         ...loaded,
         database: config.databaseUrl === undefined ? 'embedded' : 'external',
-        missing_key_ids: missingKeys(checked.manifest, keyring),
-        integrity: await checkRestored(client, keyring, stop),
+        missing_key_ids: missing,
+        integrity: missing.length === 0 ? integrity : integrity.filter(({ claim }) => claim !== decryptionClaim),
       }
     } finally {
       await client.end()

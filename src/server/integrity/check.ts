@@ -26,6 +26,9 @@ export async function checkIntegrity({ store, keyring }: Checking): Promise<Inte
   }
 }
 
+/** Claim of the rule that needs the encryption keys. */
+export const decryptionClaim = 'every encrypted value can be decrypted'
+
 const shownRows = 3
 
 /** Tries to decrypt every stored value. */
@@ -42,7 +45,7 @@ async function checkEncrypted(store: IntegrityStore, keyring: Keyring | undefine
   }
   const rows = [...broken].map(([problem, count]) => `${problem} (${count})`)
   const count = [...broken.values()].reduce((sum, of) => sum + of, 0)
-  return { claim: 'every encrypted value can be decrypted', count, rows: rows.slice(0, shownRows) }
+  return { claim: decryptionClaim, count, rows: rows.slice(0, shownRows) }
 }
 
 function problemOf(decrypt: () => unknown, keyId: string, hasKeys: boolean): string | undefined {
