@@ -101,6 +101,6 @@ function figuresOf(contenders: readonly Contender[]): Figure[] {
     .map(variant => {
       const cost = costs.get(variant) ?? Number.NaN
       const detail = `${rounded(cost)} / ${rounded(off)} us`
-      return { name: `CPU of a call, ${variant} / off`, value: cost / off, unit: '', target: 1.25, detail }
+      return { name: `CPU of a call, ${variant} / off`, value: cost / off, unit: '', target: 1.05, detail }
     })
 }

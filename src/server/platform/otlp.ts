@@ -9,10 +9,14 @@ export type Attributes = Readonly<Record<string, AttributeValue | null | undefin
 export const attributeOf = (value: unknown): AttributeValue =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : JSON.stringify(value)
 
-export const encodedAttributes = (attributes: Attributes): object[] =>
-  Object.entries(attributes).flatMap(([key, value]) =>
-    value === undefined || value === null ? [] : [{ key, value: encodedValue(value) }],
-  )
+/** Returns attributes as a list. A loop, since spans of model calls are on the path of calls. */
+export function encodedAttributes(attributes: Attributes): object[] {
+  const list: object[] = []
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== undefined && value !== null) list.push({ key, value: encodedValue(value) })
+  }
+  return list
+}
 
 function encodedValue(value: AttributeValue): object {
   if (typeof value === 'string') return { stringValue: value.toWellFormed() }
@@ -23,5 +27,7 @@ function encodedValue(value: AttributeValue): object {
 }
 
 /** Returns the nanoseconds since 1970, which a double cannot hold, for milliseconds. */
-export const nanoseconds = (ms: number): string =>
-  String(BigInt(Math.round((Number.isFinite(ms) ? ms : 0) * 1_000)) * 1_000n)
+export function nanoseconds(ms: number): string {
+  const microseconds = Number.isFinite(ms) ? Math.round(ms * 1_000) : 0
+  return microseconds === 0 ? '0' : `${microseconds}000`
+}
