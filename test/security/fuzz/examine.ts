@@ -19,10 +19,21 @@ const answerMs = 90_000
 /** How long a stream is read, which may have no end. */
 const streamMs = 150
 
-/** Server errors that name a service which the request itself has chosen and which does not exist here. */
-const isOfUpstream = (status: number, text: string): boolean =>
-  (status === 502 || status === 503 || status === 504) && upstreamErrors.some(pattern => pattern.test(text))
-const upstreamErrors: readonly RegExp[] = []
+/** Server errors that are documented: a server of somebody else, which the request names, does not exist here. */
+const upstreamErrors: readonly (readonly [operation: RegExp, status: number, text: RegExp])[] = [
+  [/^mcp\.(call|test|tools|accept|authorize)$/, 502, /MCP server \S+ is unreachable \(\w+\)/],
+  [/^(agent_runtimes\.models|models\.list)$/, 502, /the connection to the runtime failed \(\w+\)/],
+]
+
+const isOfUpstream = (operation: string, status: number, text: string): boolean =>
+  upstreamErrors.some(([pattern, code, message]) => pattern.test(operation) && status === code && message.test(text))
+
+/** True for what the HTTP parser rejects before there is a path: it has the first shape of the introduction. */
+const isBeforePath = ({ status, body }: Answer): boolean =>
+  (status === 431 || status === 400) &&
+  /^\{"error":\{"type":"gateway_error","message":"(request headers exceed 16 KB|invalid HTTP request)"\}\}$/.test(
+    body.toString(),
+  )
 
 interface Answer {
   readonly status: number
@@ -35,15 +46,15 @@ interface Answer {
 export function createExaminer(world: FuzzWorld, { document }: ServedDocument, onStatus: (status: number) => void) {
   const check = createContractChecker(document)
 
-  async function problemsOf({ caller, method }: FuzzRequest, url: string, answer: Answer): Promise<readonly string[]> {
+  function problemsOf(id: string, { caller, method, url }: FuzzRequest, answer: Answer): readonly string[] {
     const { status, headers, body, isCut } = answer
     const text = body.toString()
     const violations =
-      method === 'HEAD' || method === 'OPTIONS' ? [] : check({ method, url, status, headers, body, isCut })
+      method === 'HEAD' || isBeforePath(answer) ? [] : check({ method, url, status, headers, body, isCut })
     const hidden = caller === 'admin' ? world.secrets : [...world.secrets, ...world.foreignTexts]
     const { findings } = scan([['answer', JSON.stringify(headers) + text]], hidden)
     return [
-      ...(status >= 500 && !isOfUpstream(status, text) ? [`status ${status}: ${text.slice(0, 300)}`] : []),
+      ...(status >= 500 && !isOfUpstream(id, status, text) ? [`status ${status}: ${text.slice(0, 300)}`] : []),
       ...violations.map(({ operation, problem }) => `${operation} ${status}: ${problem}`),
       ...findings.map(({ canary, as }) => `the answer contains the ${canary} (${as})`),
     ]
@@ -58,7 +69,7 @@ export function createExaminer(world: FuzzWorld, { document }: ServedDocument, o
       open(world.targetOf(caller), `${method} ${url}`, { headers, ...(body && { body }) }),
     )
     if (typeof answer !== 'string') onStatus(answer.status)
-    const problems = typeof answer === 'string' ? [answer] : await problemsOf(request, url, answer)
+    const problems = typeof answer === 'string' ? [answer] : problemsOf(operation, { ...request, url }, answer)
     return problems.map(problem => ({ operation, problem, request: shown }))
   }
 }

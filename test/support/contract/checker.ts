@@ -86,6 +86,8 @@ export function createContractChecker(document: Record<string, unknown> = openAp
       return status < 300
         ? [{ operation: `${method} ${requested}`, status, problem: 'no operation has this path' }]
         : []
+    // An error of a provider passes as it is.
+    if (status >= 400 && exchange.headers['x-switchyard-error-source'] === 'upstream') return []
     const { id, path } = route
     const lower = route.method.toLowerCase()
     const responses = paths[path]?.[lower]?.responses ?? {}
@@ -137,6 +139,8 @@ function patternOf(path: string): RegExp {
   const source = path
     .replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&')
     .replaceAll('{path}', '.*')
+    // Ids of models contain slashes.
+    .replaceAll(/\{model(_id)?\}/g, '.+')
     .replaceAll(/\{\w+\}/g, '[^/]+')
   return new RegExp(`^${source}$`)
 }
