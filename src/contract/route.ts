@@ -71,6 +71,8 @@ export interface Route {
     | 'application/octet-stream'
     | 'application/x-www-form-urlencoded'
     | 'application/a2a+json'
+  /** True when the answer has the status of a provider, whatever it is. */
+  readonly relaysStatus?: boolean
   /** True when `format=csv` in the query returns the whole list as comma-separated values. */
   readonly hasCsv?: boolean
 }

@@ -145,7 +145,11 @@ export function createFuzzRequests(schemas: Readonly<Record<string, Schema>>) {
     const base =
       example.body === undefined
         ? generated
-        : fc.oneof({ weight: 1, arbitrary: generated }, { weight: 2, arbitrary: fc.constant(example.body) })
+        : fc.oneof(
+            { weight: 1, arbitrary: generated },
+            { weight: 1, arbitrary: fc.constant(example.body) },
+            { weight: 1, arbitrary: generated.map(more => withMembersOf(example.body, more)) },
+          )
     const values = fc.oneof({ weight: 1, arbitrary: base }, { weight: 4, arbitrary: mutated(base) })
     const write = writers[consumes] ?? jsonOf
     const written = values.map(value => Buffer.from(write(value)))
@@ -176,6 +180,10 @@ const writers: Readonly<Record<string, (value: unknown) => string>> = {
       .map(([name, of]) => `${escaped(name)}=${escaped(textOfQuery(of))}`)
       .join('&'),
 }
+
+/** A body that most checks let through, with further members. */
+const withMembersOf = (body: unknown, more: unknown): unknown =>
+  isObject(body) && !Array.isArray(body) && isObject(more) ? { ...more, ...body } : body
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 

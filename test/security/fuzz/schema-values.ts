@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { freeForm } from './free-form-values.ts'
 import type { Schema } from './operations.ts'
 
 /** Levels of a value that have optional members and more than one variant. */
@@ -40,7 +41,13 @@ type Values = fc.Arbitrary<unknown>
 /** Returns a function that generates values as a schema describes them, most of them valid. */
 export function createSchemaValues(schemas: Readonly<Record<string, Schema>>) {
   function valuesOf(schema: Schema, name = '', depth = 0): Values {
-    if (schema.$ref !== undefined) return valuesOf(schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {}, name, depth)
+    const known = freeForm[name]
+    const described = describedBy(schema, name, depth)
+    return known ? fc.oneof(described, fc.constantFrom(...known), fc.constantFrom(...known)) : described
+  }
+
+  function describedBy(schema: Schema, name: string, depth: number): Values {
+    if (schema.$ref !== undefined) return describedBy(schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {}, name, depth)
     if ('const' in schema) return fc.constant(schema.const)
     if (schema.enum) return fc.constantFrom(...schema.enum)
     const variants = schema.anyOf ?? schema.oneOf
@@ -51,7 +58,7 @@ export function createSchemaValues(schemas: Readonly<Record<string, Schema>>) {
 
   function variantsOf(variants: readonly Schema[], name: string, depth: number): Values {
     const chosen = depth < maxDepth ? variants : variants.slice(0, 1)
-    return fc.oneof(...chosen.map(variant => valuesOf(variant, name, depth)))
+    return fc.oneof(...chosen.map(variant => describedBy(variant, name, depth)))
   }
 
   const mergedOf = (parts: readonly Schema[], name: string, depth: number): Values =>

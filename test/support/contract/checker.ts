@@ -60,7 +60,7 @@ export function createContractChecker(document: Record<string, unknown> = openAp
   ): readonly string[] {
     if (!content) return body.length > 0 && !isCut ? ['the body must be empty'] : []
     const type = mediaTypeIn(headers)
-    const described = type in content ? type : '*/*'
+    const described = [type, `${type.split('/')[0]}/*`].find(each => each in content) ?? '*/*'
     const found = content[described]
     if (!found) return [`content type ${JSON.stringify(type)} is not documented`]
     if (type === 'text/event-stream') return frameProblems(body.toString())
@@ -70,7 +70,8 @@ export function createContractChecker(document: Record<string, unknown> = openAp
 
   function problemsOf(exchange: Exchange, { path, method, responses }: Found): readonly string[] {
     const { status, headers } = exchange
-    const name = String(status) in responses ? String(status) : 'default'
+    const range = `${Math.floor(status / 100)}XX`
+    const name = [String(status), range].find(each => each in responses) ?? 'default'
     if (name === 'default' && status < 400) return ['the status is not documented']
     const place = ['paths', path, method, 'responses', name]
     const problems = contentProblems(place, responses[name]?.content, exchange)

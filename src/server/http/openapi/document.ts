@@ -134,7 +134,13 @@ function answersOf(route: Route, components: Components): DocumentedAnswers {
     status,
     { ...error, content: { ...described[status]?.content, ...error.content } },
   ])
-  return { ...described, ...Object.fromEntries(errors) }
+  return { ...described, ...(route.relaysStatus && relayed), ...Object.fromEntries(errors) }
+}
+
+/** Statuses of a provider other than those that are described. */
+const relayed: DocumentedAnswers = {
+  '2XX': { description: 'Response of the provider', content: { '*/*': {} } },
+  '3XX': { description: 'Redirect, or an unchanged object, of the provider', content: { '*/*': {} } },
 }
 
 function describedAnswers(route: Route, components: Components): DocumentedAnswers {
