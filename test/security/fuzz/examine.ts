@@ -62,8 +62,8 @@ export function createExaminer(world: FuzzWorld, { document }: ServedDocument, o
 
   return async (operation: string, request: FuzzRequest): Promise<readonly Finding[]> => {
     const { caller, method, headers } = request
-    const url = await world.fill(request.url)
-    const body = request.body && (await filledBody(world, request.body))
+    const url = await world.fill(request.url, caller)
+    const body = request.body && (await filledBody(request.body, text => world.fill(text, caller)))
     const shown = shownRequest({ ...request, url, body })
     const answer = await answerOf(() =>
       open(world.targetOf(caller), `${method} ${url}`, { headers, ...(body && { body }) }),
@@ -75,14 +75,14 @@ export function createExaminer(world: FuzzWorld, { document }: ServedDocument, o
 }
 
 /** Placeholders of a body stand in texts of their own. Bytes that are not UTF-8 stay as they are. */
-async function filledBody(world: FuzzWorld, body: Buffer): Promise<Buffer> {
+async function filledBody(body: Buffer, fill: (text: string) => Promise<string>): Promise<Buffer> {
   const text = body.toString('latin1')
-  return text.includes('{') ? Buffer.from(await filledTexts(world, text), 'latin1') : body
+  return text.includes('{') ? Buffer.from(await filledTexts(text, fill), 'latin1') : body
 }
 
-async function filledTexts(world: FuzzWorld, text: string): Promise<string> {
+async function filledTexts(text: string, fill: (text: string) => Promise<string>): Promise<string> {
   const parts = text.split(/(?<=")(\{\w+\})(?=")/)
-  const filled = await Promise.all(parts.map((part, at) => (at % 2 === 1 ? world.fill(part) : part)))
+  const filled = await Promise.all(parts.map((part, at) => (at % 2 === 1 ? fill(part) : part)))
   return filled.join('')
 }
 

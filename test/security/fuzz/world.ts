@@ -18,8 +18,8 @@ export interface FuzzWorld {
   /** Texts of another owner, which only unlimited callers may read. */
   readonly foreignTexts: readonly Canary[]
   targetOf(caller: CallerName): Target
-  /** Replaces placeholders by ids of objects, which it creates. */
-  fill(text: string): Promise<string>
+  /** Replaces placeholders by ids of objects, which it creates. Admins get no foreign ones, since they may give them away. */
+  fill(text: string, caller: CallerName): Promise<string>
   /** Ends freezes and replaces callers and objects that earlier requests have spoilt. */
   repair(): Promise<void>
 }
@@ -70,10 +70,11 @@ export async function createFuzzWorld(): Promise<FuzzWorld> {
       if (caller === 'webhook') return { url: service.url, key: token }
       return caller === 'stranger' ? { url: service.url } : callers[caller]
     },
-    async fill(text) {
+    async fill(text, caller) {
+      const isFree = caller === 'admin'
       const names = new Set([...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name))
       const ids = new Map<string, string>()
-      for (const name of names) ids.set(name, await idOf(name))
+      for (const name of names) ids.set(name, await idOf(isFree ? name.replace('foreign_', '') : name))
       return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids.get(name) ?? '')
     },
     async repair() {
