@@ -53,6 +53,8 @@ export interface Route {
   readonly bodyOptional?: boolean
   /** Schema per status; null for a response without a body. */
   readonly responses: Readonly<Record<number, TSchema | null>>
+  /** Answers without an error that only some senders get; the success is in `responses`. */
+  readonly otherResponses?: Readonly<Record<number, TSchema>>
   /** Content type of a success response that is not `application/json`. */
   readonly produces?:
     | 'application/a2a+json'

@@ -144,8 +144,8 @@ const relayed: DocumentedAnswers = {
 }
 
 function describedAnswers(route: Route, components: Components): DocumentedAnswers {
-  const { responses, produces, hasCsv, alternatives = {} } = route
-  const answers = Object.entries(responses).map(([status, schema]) => [
+  const { responses, otherResponses, produces, hasCsv, alternatives = {} } = route
+  const answers = Object.entries({ ...otherResponses, ...responses }).map(([status, schema]) => [
     status,
     {
       description: Number(status) >= 400 ? 'Error' : schema ? 'Success' : 'Success, without a body',
