@@ -53,7 +53,8 @@ module.exports = {
     },
     {
       name: 'client-runs-in-browsers',
-      comment: 'The client and the contract are compiled into switchyard/client, which bundlers take for the browser.',
+      comment:
+        'The client and the contract are compiled into @switchyard-project/switchyard/client, which bundlers take for the browser.',
       severity: 'error',
       from: { path: '^src/(client|contract)/', pathNot: '\\.test\\.ts$' },
       to: { dependencyTypes: ['core'] },
@@ -63,7 +64,8 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/cli/',
-        pathNot: '^src/cli/(serve|second-start|doctor|import|migrate|secrets|local-service|worker)\\.ts$|\\.test\\.ts$',
+        pathNot:
+          '^src/cli/(serve|second-start|doctor|import|migrate|secrets|backup|restore|local-service|worker)\\.ts$|\\.test\\.ts$',
       },
       to: { path: '^src/server/' },
     },
