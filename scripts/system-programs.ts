@@ -4,7 +4,7 @@ import type { SystemProgram } from '../test/support/service/lack.ts'
 
 /** Test files that have nothing to show without a program of the system. */
 export const filesThatNeed: Readonly<Record<SystemProgram, readonly string[]>> = {
-  bubblewrap: ['src/server/sandboxes/bubblewrap.test.ts'],
+  bubblewrap: ['src/server/sandboxes/bubblewrap.test.ts', 'test/e2e/sends-nothing-home.test.ts'],
   socat: ['test/e2e/acp.test.ts', 'test/e2e/acp-programs.test.ts', 'test/faults/programs.test.ts'],
   chromium: [
     'test/e2e/docs.test.ts',
@@ -12,6 +12,7 @@ export const filesThatNeed: Readonly<Record<SystemProgram, readonly string[]>> =
     'test/console/first-run.test.ts',
     'test/console/hostile-texts.test.ts',
     'test/console/keys.test.ts',
+    'test/console/nothing-home.test.ts',
     'test/console/pages.test.ts',
     'test/console/recovery.test.ts',
     'test/console/session.test.ts',

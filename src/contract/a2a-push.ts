@@ -50,7 +50,9 @@ export const A2aPushParams = Type.Object(
 
 /** How lists of configs are read. */
 export const pushPage = {
-  pageSize: Type.Optional(Type.Integer({ minimum: 0, description: 'No effect: a task has at most 10 configs' })),
+  pageSize: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'No effect: a task has at most 10 configs' }),
+  ),
   pageToken: Type.Optional(Type.String({ maxLength: 0, description: 'There is only one page' })),
 }
 export const A2aPushListParams = Type.Object(

@@ -7,7 +7,7 @@ import { named } from './named.ts'
 import { NetworkConfig } from './network.ts'
 import { route } from './route.ts'
 import { SandboxConfig } from './sandboxes.ts'
-import { EpochMs, JsonObject, Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
+import { EpochMs, JsonObject, Name, NextCursor, Nullable, pageQuery, VersionNumber } from './schemas.ts'
 import { SessionStatus } from './session-status.ts'
 import { WebhookConfig } from './webhooks.ts'
 
@@ -119,9 +119,7 @@ export const AgentUpdate = named(
   'AgentUpdate',
   Type.Object({
     ...AgentWrite.properties,
-    expected_version: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Must be the current version; otherwise the answer is 409' }),
-    ),
+    expected_version: Type.Optional(VersionNumber('Must be the current version; otherwise the answer is 409')),
   }),
 )
 export type AgentUpdate = Static<typeof AgentUpdate>
@@ -193,7 +191,7 @@ export const AgentFile = named(
 )
 export type AgentFile = Static<typeof AgentFile>
 
-const VersionPath = Type.Object({ agent_id: Type.String(), version: Type.Integer({ minimum: 1 }) })
+const VersionPath = Type.Object({ agent_id: Type.String(), version: VersionNumber() })
 const AgentPath = Type.Object({ agent_id: Type.String() })
 const base = { access: 'key', errorShape: 'nested' } as const
 
@@ -321,9 +319,7 @@ export const agentRoutes = {
     path: '/api/agents/{agent_id}/versions/{version}/diff',
     params: VersionPath,
     query: Type.Object({
-      to: Type.Optional(
-        Type.Integer({ minimum: 1, description: 'Version to compare with; the current one by default' }),
-      ),
+      to: Type.Optional(VersionNumber('Version to compare with; the current one by default')),
     }),
     responses: {
       200: Type.Object({ from: Type.Integer(), to: Type.Integer(), changes: Type.Array(AgentFieldChange) }),

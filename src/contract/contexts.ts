@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { InjectionReason, Memory } from './memories.ts'
 import { named } from './named.ts'
 import { route } from './route.ts'
-import { DateTime, JsonObject, Nullable } from './schemas.ts'
+import { DateTime, JsonObject, Nullable, VersionNumber } from './schemas.ts'
 
 const Tokens = Type.Integer({ description: 'Estimated from the number of bytes' })
 
@@ -156,9 +156,7 @@ export const agentContext = route({
   path: '/api/agents/{agent_id}/context',
   params: Type.Object({ agent_id: Type.String() }),
   query: Type.Object({
-    version: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Version of the agent; the current one by default' }),
-    ),
+    version: Type.Optional(VersionNumber('Version of the agent; the current one by default')),
     prompt: Type.Optional(
       Type.String({
         minLength: 1,

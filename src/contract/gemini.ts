@@ -67,25 +67,27 @@ const GenerateRequest = named(
   ),
 )
 
-const GenerateResponse = named(
-  'GeminiGenerateResponse',
-  Type.Object(
-    {
-      candidates: Type.Optional(
-        Type.Array(
-          Type.Object(
-            { content: Type.Optional(Content), finishReason: Type.Optional(Type.String()), index: Type.Integer() },
-            open,
-          ),
-        ),
+const generated = {
+  candidates: Type.Optional(
+    Type.Array(
+      Type.Object(
+        { content: Type.Optional(Content), finishReason: Type.Optional(Type.String()), index: Type.Integer() },
+        open,
       ),
-      promptFeedback: Type.Optional(Type.Object({ blockReason: Type.String() }, open)),
-      usageMetadata: Type.Object({ promptTokenCount: Type.Integer(), totalTokenCount: Type.Integer() }, open),
-      modelVersion: Type.String(),
-      responseId: Type.String(),
-    },
-    open,
+    ),
   ),
+  promptFeedback: Type.Optional(Type.Object({ blockReason: Type.String() }, open)),
+  modelVersion: Type.String(),
+  responseId: Type.String(),
+}
+const Usage = Type.Object({ promptTokenCount: Type.Integer(), totalTokenCount: Type.Integer() }, open)
+
+const GenerateResponse = named('GeminiGenerateResponse', Type.Object({ ...generated, usageMetadata: Usage }, open))
+
+/** A part of a streamed answer; the last one has the usage. */
+const GenerateChunk = named(
+  'GeminiGenerateChunk',
+  Type.Object({ ...generated, usageMetadata: Type.Optional(Usage) }, open),
 )
 
 /** Model in Google's format. */
@@ -139,7 +141,7 @@ const methodsUnder = ({ version, suffix, hasShortPaths }: Version) => ({
       }),
     },
     produces: 'text/event-stream',
-    alternatives: { 'application/json': Type.Array(GenerateResponse) },
+    alternatives: { 'application/json': Type.Array(GenerateChunk) },
     summary: 'Generate content as a stream',
     description:
       'Sends a conversation to a model in Gemini’s format. `alt=sse` answers with server-sent events, else with one JSON array.',

@@ -4,7 +4,7 @@ import { managedList, managedPage } from './managed-lists.ts'
 import { Metadata, MetadataPatch } from './metadata.ts'
 import { named } from './named.ts'
 import { route } from './route.ts'
-import { DateTime, JsonObject, Name, Nullable } from './schemas.ts'
+import { DateTime, JsonObject, Name, Nullable, VersionNumber } from './schemas.ts'
 
 const Policy = named(
   'ToolPolicy',
@@ -110,7 +110,7 @@ const RosterEntry = named(
     Type.Object({
       type: Type.Literal('agent'),
       id: Type.String({ minLength: 1, maxLength: 200 }),
-      version: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))),
+      version: Type.Optional(Nullable(VersionNumber())),
     }),
   ]),
 )
@@ -173,9 +173,7 @@ export const ManagedAgentUpdate = named(
     name: Type.Optional(Name),
     description: Type.Optional(Nullable(Description)),
     metadata: Type.Optional(Nullable(MetadataPatch)),
-    version: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Must be the current version; otherwise the answer is 409' }),
-    ),
+    version: Type.Optional(VersionNumber('Must be the current version; otherwise the answer is 409')),
     ...ofAgents,
   }),
 )
@@ -248,7 +246,7 @@ export const managedAgentRoutes = {
     method: 'GET',
     path: '/v1/agents/{agent_id}',
     params: AgentPath,
-    query: Type.Object({ version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })) }),
+    query: Type.Object({ version: Type.Optional(VersionNumber()) }),
     responses: { 200: ManagedAgent },
     summary: 'Read an agent (Managed Agents)',
     description: 'Returns an agent, or the version that `version` names.',

@@ -6,10 +6,10 @@ import { Metadata, MetadataPatch } from './metadata.ts'
 import { named } from './named.ts'
 import { promptBodyLimit } from './prompt-files.ts'
 import { route } from './route.ts'
-import { DateTime, JsonObject, Nullable } from './schemas.ts'
+import { DateTime, JsonObject, Nullable, VersionNumber } from './schemas.ts'
 
 const Id = Type.String({ minLength: 1, maxLength: 200 })
-const Version = Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))
+const Version = Type.Optional(VersionNumber())
 
 const AgentChoice = named(
   'AgentChoice',

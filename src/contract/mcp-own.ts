@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { maxMcpBytes } from './mcp.ts'
 import { route } from './route.ts'
-import { JsonObject } from './schemas.ts'
+import { eventStream, JsonObject } from './schemas.ts'
 
 /** This service as an MCP server. */
 export const mcpOwnRoutes = {
@@ -15,6 +15,7 @@ export const mcpOwnRoutes = {
     body: Type.Unknown(),
     unknownFields: 'passed',
     bodyLimit: maxMcpBytes,
+    alternatives: eventStream,
     responses: { 200: JsonObject, 202: null },
     summary: 'Use agents as MCP tools',
     description:

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Metadata } from './metadata.ts'
 import { named } from './named.ts'
 import { PromptText } from './prompts.ts'
-import { JsonObject, Nullable } from './schemas.ts'
+import { JsonObject, Nullable, VersionNumber } from './schemas.ts'
 
 /** Fields of a new session. Interface: Resources, Session. */
 export const SessionCreate = named(
@@ -11,9 +11,7 @@ export const SessionCreate = named(
     title: Type.Optional(Type.String({ maxLength: 200 })),
     agent: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Agent id or harness alias' })),
     agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-    agent_version: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Version of the agent; the pinned or the current one by default' }),
-    ),
+    agent_version: Type.Optional(VersionNumber('Version of the agent; the pinned or the current one by default')),
     harness: Type.Optional(
       Type.String({ maxLength: 200, description: 'Alternative name of `runtime`, which takes precedence' }),
     ),

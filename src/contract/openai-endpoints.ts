@@ -14,6 +14,12 @@ const File = Type.String({ format: 'binary' })
 const Answer = (fields: Record<string, TSchema>) => Type.Object(fields, open)
 const Images = Answer({ data: Type.Array(Type.Unknown()) })
 
+/** Formats of a transcript: text and subtitles, or events while it is written. */
+const transcripts = {
+  ...eventStream,
+  'text/*': Type.String({ description: 'With `response_format: text`, `srt` or `vtt`' }),
+}
+
 /** The path without its version, and the path of Azure's clients. */
 const aliasesOf = (path: string) => [path, `/openai/deployments/{model}${path}`]
 
@@ -94,7 +100,7 @@ export const endpointRoutes = {
   speech: route({
     ...json,
     id: 'openai.speech',
-    alternatives: eventStream,
+    alternatives: { ...eventStream, 'audio/*': Type.String({ format: 'binary', description: 'In other formats' }) },
     method: 'POST',
     path: '/v1/audio/speech',
     aliases: aliasesOf('/audio/speech'),
@@ -107,6 +113,7 @@ export const endpointRoutes = {
   transcriptions: route({
     ...form,
     id: 'openai.transcriptions',
+    alternatives: transcripts,
     method: 'POST',
     path: '/v1/audio/transcriptions',
     aliases: aliasesOf('/audio/transcriptions'),
@@ -118,6 +125,7 @@ export const endpointRoutes = {
   translations: route({
     ...form,
     id: 'openai.translations',
+    alternatives: transcripts,
     method: 'POST',
     path: '/v1/audio/translations',
     aliases: aliasesOf('/audio/translations'),

@@ -53,6 +53,8 @@ export interface Route {
   readonly bodyOptional?: boolean
   /** Schema per status; null for a response without a body. */
   readonly responses: Readonly<Record<number, TSchema | null>>
+  /** Answers without an error that only some senders get; the success is in `responses`. */
+  readonly otherResponses?: Readonly<Record<number, TSchema>>
   /** Content type of a success response that is not `application/json`. */
   readonly produces?:
     | 'application/a2a+json'
@@ -71,6 +73,8 @@ export interface Route {
     | 'application/octet-stream'
     | 'application/x-www-form-urlencoded'
     | 'application/a2a+json'
+  /** True when the answer has the status of a provider, whatever it is. */
+  readonly relaysStatus?: boolean
   /** True when `format=csv` in the query returns the whole list as comma-separated values. */
   readonly hasCsv?: boolean
 }

@@ -9,6 +9,10 @@ export const JsonObject = Type.Record(Type.String(), Type.Unknown())
 /** Milliseconds since 1970. */
 export const EpochMs = Type.Integer({ description: 'Milliseconds since 1970-01-01 UTC' })
 
+/** Number of a version of an agent, within the range of its column. */
+export const VersionNumber = (description?: string) =>
+  Type.Integer({ minimum: 1, maximum: 2_147_483_647, ...(description !== undefined && { description }) })
+
 /** `limit` and `cursor` of every list. Gaps: section 1, rule 6. */
 export const pageQuery = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),

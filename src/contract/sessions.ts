@@ -7,7 +7,7 @@ import { promptBodyLimit } from './prompt-files.ts'
 import { Prompt, PromptRequest } from './prompts.ts'
 import { SessionRepository } from './repositories.ts'
 import { route } from './route.ts'
-import { EpochMs, JsonObject, Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
+import { EpochMs, JsonObject, Name, NextCursor, Nullable, pageQuery, VersionNumber } from './schemas.ts'
 import { SessionStatus } from './session-status.ts'
 import { summaryList, summaryOne } from './session-summaries.ts'
 
@@ -108,7 +108,7 @@ export const ForkRequest = named(
       }),
     ),
     agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-    version: Type.Optional(Type.Integer({ minimum: 1, description: 'Version of the agent' })),
+    version: Type.Optional(VersionNumber('Version of the agent')),
     model: Type.Optional(
       Type.String({ minLength: 1, maxLength: 200, description: 'Model of prompts that do not name one' }),
     ),

@@ -87,6 +87,7 @@ export const systemRoutes = {
     isOnWorkers: true,
     responses: { 200: Type.String({ description: 'One line per value, in the text format of Prometheus' }) },
     produces: 'text/plain',
+    alternatives: { 'application/openmetrics-text': Type.String({ description: 'In the format OpenMetrics' }) },
     summary: 'Read metrics for Prometheus',
     description:
       'Returns the metrics of the process that answers: calls, tokens, costs, sessions, queues, the database and the process itself. With `Accept: application/openmetrics-text` the format is OpenMetrics. Needs no key with `metrics.public: true`; answers 404 with `metrics.enabled: false`.',

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
 import { route } from './route.ts'
-import { CsvFormat, GroupLimit, Nullable, rangeQuery, reportScope, Timezone } from './schemas.ts'
+import { CsvFormat, GroupLimit, Nullable, rangeQuery, reportScope, Timezone, VersionNumber } from './schemas.ts'
 
 /** Dimensions of a report on tool calls. */
 export const toolDimensions = ['tool', 'owner', 'agent', 'version', 'session', 'day', 'hour'] as const
@@ -52,7 +52,7 @@ export const toolUsage = route({
     owner_id: Filter,
     agent_id: Filter,
     session_id: Filter,
-    agent_version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+    agent_version: Type.Optional(VersionNumber()),
     group_by: Type.Optional(
       Type.String({
         maxLength: 100,

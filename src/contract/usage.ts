@@ -1,7 +1,17 @@
 import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
 import { route } from './route.ts'
-import { CsvFormat, GroupLimit, NextCursor, Nullable, pageQuery, rangeQuery, reportScope, Timezone } from './schemas.ts'
+import {
+  CsvFormat,
+  GroupLimit,
+  NextCursor,
+  Nullable,
+  pageQuery,
+  rangeQuery,
+  reportScope,
+  Timezone,
+  VersionNumber,
+} from './schemas.ts'
 import { toolUsage } from './tool-usage.ts'
 
 /** Dimensions of a report. */
@@ -157,7 +167,7 @@ const filters = {
   provider: Filter,
   outcome: Filter,
   principal: Filter,
-  agent_version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+  agent_version: Type.Optional(VersionNumber()),
   status: Type.Optional(
     Type.String({
       maxLength: 3,

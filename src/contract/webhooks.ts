@@ -334,6 +334,11 @@ export const webhookRoutes = {
     body: Type.Unknown({ description: 'Any JSON value' }),
     bodyLimit: maxWebhookBytes,
     responses: { 202: WebhookAcceptance, 503: WebhookAcceptance },
+    otherResponses: {
+      200: Type.Object({
+        challenge: Type.String({ description: 'That of a sender which verifies the address, such as Slack' }),
+      }),
+    },
     summary: 'Receive a webhook',
     description:
       'Verifies and filters a request of another program, renders the template and starts a session with it. A repeated delivery id gets the first response again and starts nothing.',

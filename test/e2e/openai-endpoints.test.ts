@@ -70,6 +70,7 @@ test('openai: moderations name no model, embeddings and completions do', async (
   answer({
     object: 'list',
     data: [{ object: 'embedding', index: 0, embedding: 'AACAPw==' }],
+    model: 'text-embedding-3-small',
     usage: { prompt_tokens: 2 },
   })
   const { data } = await client.embeddings.create({ model: 'openai/text-embedding-3-small', input: 'hello' })

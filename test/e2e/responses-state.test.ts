@@ -25,7 +25,8 @@ async function answerAsOpenAi(request: IncomingMessage, response: ServerResponse
   const path = `${request.method} ${request.url}`
   seen.push({ path, body })
   const id = `resp_up_${seen.length}`
-  const whole = { id, object: 'response', created_at: 1, status: 'completed', model: 'gpt', output: [], usage: null }
+  const object = path.endsWith('/compact') ? 'response.compaction' : 'response'
+  const whole = { id, object, created_at: 1, status: 'completed', model: 'gpt', output: [], usage: null }
   response.setHeader('content-type', body.includes('"stream":true') ? 'text/event-stream' : 'application/json')
   if (!body.includes('"stream":true')) return void response.end(JSON.stringify(whole))
   const frame = (type: string) => `event: ${type}\ndata: ${JSON.stringify({ type, response: whole })}\n\n`

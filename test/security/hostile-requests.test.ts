@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { allRoutes } from '../../src/contract/api.ts'
+import type { Route } from '../../src/contract/route.ts'
 import { send } from '../support/service/send.ts'
 import { startService } from '../support/service/service.ts'
 
@@ -71,6 +72,59 @@ test('S50: nesting beyond 64 levels and long arrays are 400 on every route with 
       const { status } = await send(service, line, { headers: { 'content-type': 'application/json' }, body })
       assert.ok(status >= 400 && status < 500, `${id}: ${status}`)
     }
+  }
+})
+
+const placesOf = ({ params, query }: Route) =>
+  [params, query].flatMap(of =>
+    Object.entries((of as { properties?: Record<string, object> } | undefined)?.properties ?? {}),
+  )
+
+test('S50: every whole number in a path or query has bounds, so that no store gets one that its column cannot hold', () => {
+  const open = allRoutes.flatMap(route =>
+    placesOf(route)
+      .filter(([, schema]) => 'type' in schema && schema.type === 'integer' && !('maximum' in schema))
+      .map(([name]) => `${route.id} ${name}`),
+  )
+  assert.deepEqual(open, [])
+})
+
+const agentPaths = [
+  'versions/2147483648',
+  'versions/99999999999999999999/diff',
+  'versions/1/diff?to=1e30',
+  'context?version=9e15',
+]
+for (const path of agentPaths) {
+  test(`S50: GET /api/agents/{agent_id}/${path} is 400`, async () => {
+    const body = { name: 'A', owner_id: 'me', model: 'demo' }
+    const { id } = (await send(service, 'POST /api/agents', { body })).json<{ id: string }>()
+    assert.equal((await send(service, `GET /api/agents/${id}/${path}`)).status, 400)
+  })
+}
+
+for (const { method, path, id } of allRoutes.filter(({ bodyOptional }) => bodyOptional)) {
+  test(`S41: ${id}: the body \`null\` is an absent one`, async () => {
+    const line = `${method} ${path.replaceAll('{version}', '1').replaceAll(/\{\w+\}/g, 'nothing_1')}`
+    const headers = { 'content-type': 'application/json' }
+    const [absent, empty] = [await send(service, line), await send(service, line, { headers, body: 'null' })]
+    assert.ok(empty.status < 500, empty.text)
+    assert.equal(empty.status, absent.status, empty.text)
+  })
+}
+
+test('S41: errors before a route is found have the shape of that route', async () => {
+  const shapes: readonly (readonly [line: string, of: (body: Record<string, unknown>) => boolean])[] = [
+    ['POST /mcp/%c0%af', body => body['jsonrpc'] === '2.0'],
+    [`DELETE /mcp/${'a'.repeat(600)}`, body => body['jsonrpc'] === '2.0'],
+    ['POST /bedrock/%zz', body => typeof body['message'] === 'string'],
+    [`GET /api/v1/skills/${'a'.repeat(600)}`, body => typeof body['error'] === 'string'],
+    ['GET /v1/sessions/%ED%A0%80/events', body => body['type'] === 'error'],
+  ]
+  for (const [line, hasShape] of shapes) {
+    const answer = await send(service, line)
+    assert.ok(answer.status === 400 || answer.status === 404, line)
+    assert.ok(hasShape(answer.json()), `${line}: ${answer.text}`)
   }
 })
 

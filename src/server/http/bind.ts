@@ -59,9 +59,11 @@ function bindAt<R extends Route>(app: FastifyInstance, url: string, { route, han
       const disconnected = new AbortController()
       // Only on a disconnect: an abort creates an exception with a stack trace, which is expensive.
       reply.raw.once('close', () => reply.raw.writableFinished || disconnected.abort())
+      // The JSON text `null` is an absent body, where one may be absent.
+      const body = route.bodyOptional ? (request.body ?? undefined) : request.body
       // The only cast: Fastify validated these against the schemas that Input<R> is derived from.
-      const input = { params: request.params, query: request.query, body: request.body } as Input<R>
-      const ignored = unknownIn(route, request.body)
+      const input = { params: request.params, query: request.query, body } as Input<R>
+      const ignored = unknownIn(route, body)
       const ignore = (fields: readonly string[]) => {
         ignored.push(...fields.map(name => ({ name })))
         const value = ignoredValue(ignored)

@@ -1,5 +1,5 @@
 import { everyPath } from '../../contract/api.ts'
-import type { Route } from '../../contract/route.ts'
+import type { ErrorShape, Route } from '../../contract/route.ts'
 
 /** A parameter before a colon ends at the colon. */
 const beforeColon = ':$1(^[^:/]+):'
@@ -15,8 +15,9 @@ export const fastifyPath = ({ path }: Pick<Route, 'path'>): string =>
 export const fastifyPaths = ({ path, aliases = [] }: Route): string[] =>
   [path, ...aliases].map(each => fastifyPath({ path: each }))
 
-const patterns = everyPath.map(({ method, path }) => ({
+const patterns = everyPath.map(({ method, path, errorShape }) => ({
   method,
+  errorShape,
   pattern: new RegExp(
     `^${path
       .replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&')
@@ -24,6 +25,10 @@ const patterns = everyPath.map(({ method, path }) => ({
       .replaceAll(/\{\w+\}/g, '[^/]+')}$`,
   ),
 }))
+
+/** Returns the error shape of the route of a path, also for parameters that the router rejects; undefined for an unknown path. */
+export const errorShapeAt = (method: string, path: string): ErrorShape | undefined =>
+  patterns.find(each => each.method === method && each.pattern.test(path))?.errorShape
 
 /** Returns the methods of a path; empty for an unknown path. */
 export const allowedMethods = (path: string): string[] => [

@@ -67,7 +67,7 @@ export function createServer({
       () => rejection,
       (unauthorized: unknown) => unauthorized,
     )
-    sendError(reply.header('request-id', request.id), errorAnswer(thrown, shapeOfPath(url), request.id))
+    sendError(reply.header('request-id', request.id), errorAnswer(thrown, shapeOfPath(request), request.id))
   }
 
   const app = fastify({
@@ -127,7 +127,7 @@ export function createServer({
   })
 
   app.setErrorHandler(async (thrown: FastifyError, request, reply) => {
-    const shape = request.routeOptions.config.route?.errorShape ?? shapeOfPath(request.url)
+    const shape = request.routeOptions.config.route?.errorShape ?? shapeOfPath(request)
     const answer = errorAnswer(thrown, shape, request.id)
     if (answer.isOurs) log.error({ err: thrown, request_id: request.id, url: pathOf(request.url) }, 'request failed')
     return sendError(reply, answer)

@@ -1,6 +1,7 @@
 import { insteadOf } from '../../contract/not-here.ts'
 import type { ErrorShape } from '../../contract/route.ts'
 import { AppError } from '../platform/errors.ts'
+import { errorShapeAt } from './paths.ts'
 
 /** Returns the path of a URL without the query, which may contain a key. */
 export const pathOf = (url: string): string => url.split('?')[0] ?? ''
@@ -27,9 +28,11 @@ const shapes: readonly (readonly [path: RegExp, ErrorShape])[] = [
   [/^\/a2a(\/|$)/, 'a2a'],
 ]
 
-/** Returns the error shape of an unknown path. */
-export function shapeOfPath(url: string): ErrorShape {
+/** Returns the error shape of a request that no route handles. */
+export function shapeOfPath({ method, url }: { readonly method: string; readonly url: string }): ErrorShape {
   const path = pathOf(url)
+  const ofRoute = errorShapeAt(method, path)
+  if (ofRoute) return ofRoute
   const [, shape] = shapes.find(([pattern]) => pattern.test(path)) ?? []
   return shape ?? (insteadOf(path) ? 'anthropic' : 'nested')
 }

@@ -20,6 +20,7 @@ export async function run(url: string, key: string): Promise<{ text: string; mem
     headers: { authorization: 'Bearer token-of-the-sender-1' },
     body: { title: 'The build is red' },
   })
+  if ('challenge' in received.data) throw new Error('the payload is no question of Slack')
   const acceptance: WebhookAcceptance = received.data
   const text = await answerOf(acceptance.session_id ?? '', options)
   const found = await api.memoriesList({ ...options, path })

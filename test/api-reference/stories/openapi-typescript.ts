@@ -20,14 +20,15 @@ export async function run(url: string, key: string): Promise<{ text: string; mem
   const memoryPath = '/api/v1/managed_agents/agents/{agent_id}/memory'
   expect(await client.POST(memoryPath, { params: { path }, body: { text: 'Deploy on Tuesdays', tags: ['team'] } }))
 
-  const { session_id } = expect(
+  const received = expect(
     await client.POST('/api/agents/{agent_id}/webhook', {
       params: { path },
       headers: { authorization: 'Bearer token-of-the-sender-2' },
       body: { title: 'The build is red' },
     }),
   )
-  const text = await answerOf(session_id ?? '')
+  if ('challenge' in received) throw new Error('the payload is no question of Slack')
+  const text = await answerOf(received.session_id ?? '')
   const memories: Memory[] = expect(await client.GET(memoryPath, { params: { path } }))
   return { text, memories: memories.map(memory => memory.text) }
 

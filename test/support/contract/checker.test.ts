@@ -13,6 +13,19 @@ test('an answer as documented has no violation', () => {
   assert.deepEqual(problemsOf({ method: 'GET', url: '/no-such-path', status: 404, headers: {}, body: error }), [])
 })
 
+test('ids of models contain slashes', () => {
+  const url = '/v1beta/models/gemini/gemini-3-pro:countTokens'
+  const body = Buffer.from('{"totalTokens":1}')
+  assert.deepEqual(problemsOf({ method: 'POST', url, status: 200, headers, body }), [])
+})
+
+test('an error of a provider passes as it is, and one of the service must be as documented', () => {
+  const body = Buffer.from('<h1>bad gateway</h1>')
+  const sent = { method: 'POST', url: '/v1/messages', status: 502, body }
+  assert.deepEqual(problemsOf({ ...sent, headers: { ...headers, 'x-switchyard-error-source': 'upstream' } }), [])
+  assert.equal(problemsOf({ ...sent, headers: { ...headers, 'x-switchyard-error-source': 'gateway' } }).length, 1)
+})
+
 for (const [name, exchange] of [
   ['a status', { ...agent, status: 302, headers, body: error }],
   ['a content type', { ...agent, headers: { ...headers, 'content-type': 'text/html' }, body: error }],

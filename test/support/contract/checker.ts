@@ -60,17 +60,18 @@ export function createContractChecker(document: Record<string, unknown> = openAp
   ): readonly string[] {
     if (!content) return body.length > 0 && !isCut ? ['the body must be empty'] : []
     const type = mediaTypeIn(headers)
-    const described = type in content ? type : '*/*'
+    const described = [type, `${type.split('/')[0]}/*`].find(each => each in content) ?? '*/*'
     const found = content[described]
     if (!found) return [`content type ${JSON.stringify(type)} is not documented`]
     if (type === 'text/event-stream') return frameProblems(body.toString())
-    const isChecked = !isCut && type.endsWith('json')
+    const isChecked = !isCut && type.endsWith('json') && 'schema' in found
     return isChecked ? jsonProblems(body.toString(), schemaOf([...place, 'content', described], found)) : []
   }
 
   function problemsOf(exchange: Exchange, { path, method, responses }: Found): readonly string[] {
     const { status, headers } = exchange
-    const name = String(status) in responses ? String(status) : 'default'
+    const range = `${Math.floor(status / 100)}XX`
+    const name = [String(status), range].find(each => each in responses) ?? 'default'
     if (name === 'default' && status < 400) return ['the status is not documented']
     const place = ['paths', path, method, 'responses', name]
     const problems = contentProblems(place, responses[name]?.content, exchange)
@@ -86,6 +87,8 @@ export function createContractChecker(document: Record<string, unknown> = openAp
       return status < 300
         ? [{ operation: `${method} ${requested}`, status, problem: 'no operation has this path' }]
         : []
+    // An error of a provider passes as it is.
+    if (status >= 400 && exchange.headers['x-switchyard-error-source'] === 'upstream') return []
     const { id, path } = route
     const lower = route.method.toLowerCase()
     const responses = paths[path]?.[lower]?.responses ?? {}
@@ -137,6 +140,8 @@ function patternOf(path: string): RegExp {
   const source = path
     .replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&')
     .replaceAll('{path}', '.*')
+    // Ids of models contain slashes.
+    .replaceAll(/\{model(_id)?\}/g, '.+')
     .replaceAll(/\{\w+\}/g, '[^/]+')
   return new RegExp(`^${source}$`)
 }

@@ -15,6 +15,12 @@ export interface ContractProxy {
   close(): void
 }
 
+/** Without a length Node would announce chunks, as if a request without a body had one. */
+function lengthOf({ method = '', headers }: IncomingMessage): readonly string[] {
+  const isBounded = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+  return !isBounded && ['POST', 'PUT', 'PATCH'].includes(method) ? ['content-length', '0'] : []
+}
+
 /** Starts a proxy in front of the service at `target`; on a free port unless given. */
 export async function startContractProxy(target: string, port = 0): Promise<ContractProxy> {
   const check = createContractChecker()
@@ -28,7 +34,10 @@ export async function startContractProxy(target: string, port = 0): Promise<Cont
       port: targetPort,
       method: incoming.method ?? 'GET',
       path: incoming.url ?? '/',
-      headers: incoming.rawHeaders.map((text, at) => (at % 2 === 1 ? text.replaceAll(own, host) : text)),
+      headers: [
+        ...incoming.rawHeaders.map((text, at) => (at % 2 === 1 ? text.replaceAll(own, host) : text)),
+        ...lengthOf(incoming),
+      ],
       agent: false,
     })
     upstream.on('socket', socket => socket.unref())

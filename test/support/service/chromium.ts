@@ -3,8 +3,8 @@ import { type Browser, chromium } from 'playwright-core'
 
 const executablePath = '/usr/bin/chromium'
 
-/** Starts Chromium, which contacts no other host by itself; the caller closes it. */
-export async function launchChromium(): Promise<Browser> {
+/** Starts Chromium, which contacts no other host by itself, with more arguments if given; the caller closes it. */
+export async function launchChromium(more: readonly string[] = []): Promise<Browser> {
   if (!existsSync(executablePath))
     throw new Error(`this test needs Chromium at ${executablePath}: apt-get install chromium`)
   return chromium.launch({
@@ -17,6 +17,7 @@ export async function launchChromium(): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...more,
     ],
   })
 }

@@ -47,7 +47,7 @@ export interface OwnMembers {
 }
 
 /** Keys to search for, prepared once. */
-interface Keys {
+export interface Keys {
   /** Plain ASCII. */
   readonly names: readonly string[]
   readonly bytes: readonly Buffer[]

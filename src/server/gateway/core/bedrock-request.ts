@@ -1,6 +1,8 @@
+import { invalid } from '../../platform/errors.ts'
 import { countOf, isRecord, recordOf } from '../../platform/json.ts'
 import { keysOf, type OwnMembers } from '../bytes/json-members.ts'
 import type { Address, ParsedRequest } from './call.ts'
+import { rejectRepeated } from './request-checks.ts'
 
 /** Fields with the limit of output tokens, in the formats of Bedrock's models. */
 const limits = [
@@ -16,6 +18,7 @@ const limits = [
 /** Members that the checks of a request in one of Bedrock's formats read. */
 export const bedrockKeys = keysOf(limits)
 
+const limitKeys = keysOf(['maxTokens', 'max_new_tokens', 'maxTokenCount'])
 const nowhere = { start: 0, end: 0 }
 
 /** Parses a request in one of Bedrock's formats. The address contains everything except the limit of output tokens. */
@@ -23,9 +26,13 @@ export function parseBedrockRequest(
   { body, address: { model, stream } }: { readonly body: Buffer; readonly address: Address },
   members: OwnMembers,
 ): ParsedRequest {
-  const values = members.values.map(span =>
-    span ? (JSON.parse(body.toString('utf8', span.start, span.end)) as unknown) : undefined,
-  )
+  const [duplicate] = members.duplicates
+  if (duplicate !== undefined) throw invalid(`${duplicate} is given twice`)
+  const values = members.values.map((span, at) => {
+    if (!span) return undefined
+    rejectRepeated(body, span, { keys: limitKeys, path: limits[at] ?? '' })
+    return JSON.parse(body.toString('utf8', span.start, span.end)) as unknown
+  })
   return { model, modelSpan: nowhere, stream, members, maxTokens: Math.max(0, ...values.map(limitIn)) }
 }
 

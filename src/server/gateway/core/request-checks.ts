@@ -1,5 +1,6 @@
 import { AppError, invalid } from '../../platform/errors.ts'
-import type { OwnMembers } from '../bytes/json-members.ts'
+import { type Keys, type OwnMembers, ownMembers } from '../bytes/json-members.ts'
+import type { Span } from '../bytes/json-scanner.ts'
 import type { BedrockKind, CallKind, EndpointKind } from './call.ts'
 
 /** Fields that the checks below read. */
@@ -73,7 +74,7 @@ export const checksOf: Readonly<Record<Exclude<CallKind, `gemini${string}` | Bed
     },
   },
   responses_compact: {
-    watched: ['model', 'max_output_tokens'],
+    watched: ['model', 'stream', 'max_output_tokens'],
     allowsNull: true,
     maxTokensOf(body) {
       // The id of a conversation that the upstream stores may replace it.
@@ -82,7 +83,7 @@ export const checksOf: Readonly<Record<Exclude<CallKind, `gemini${string}` | Bed
     },
   },
   embeddings: {
-    watched: ['model'],
+    watched: ['model', 'stream', 'max_tokens', 'input'],
     allowsNull: true,
     maxTokensOf(body) {
       if (typeof body.input !== 'string') checkList(body, 'input', 'a string or an array')
@@ -108,6 +109,12 @@ function limit(field: Field, value: unknown): number {
   if (typeof value !== 'number' || !Number.isInteger(value)) throw invalid(`${field} must be an integer`)
   if (value < 1) throw invalid(`${field} must be 1 or more`)
   return value
+}
+
+/** Throws `invalid_request` if the object at `span` has one of `keys` twice: the upstream might read the other one. */
+export function rejectRepeated(body: Buffer, { start, end }: Span, { keys, path }: { keys: Keys; path: string }): void {
+  const [duplicate] = ownMembers(body.subarray(start, end), keys)?.duplicates ?? []
+  if (duplicate !== undefined) throw invalid(`${path}.${duplicate} is given twice`)
 }
 
 /** Maximum values in a body, far more than any model reads. Each costs time and memory. */

@@ -52,7 +52,8 @@ function objectIn(body: Buffer): Json {
 }
 
 const nowhere: Span = { start: 0, end: 0 }
-const watched = keysOf(['model', 'stream'])
+/** What the checks, the choice of a model and the price read: a doubled one could mean something else upstream. */
+const watched = keysOf(['model', 'stream', 'stream_format', 'max_tokens', 'n', 'input', 'documents'])
 
 /** Validates a request of an endpoint. Throws `invalid_request` that names the field. */
 export function parseEndpointRequest(call: EndpointCall): ParsedRequest {

@@ -26,3 +26,12 @@ test('D2: the groups of the document are those of the interface, in its order, a
     assert.deepEqual(paths[path]?.[method]?.tags, [group], line)
   }
 })
+
+test('an error that is a page is documented as one, beside the shape of other errors', () => {
+  const { paths } = openApiDocument() as unknown as {
+    readonly paths: Record<string, Record<string, { readonly responses: Record<string, { readonly content: object }> }>>
+  }
+  const typesOf = (path: string, status: string) => Object.keys(paths[path]?.['get']?.responses[status]?.content ?? {})
+  assert.deepEqual(typesOf('/approvals/{approval_id}', '404'), ['text/html', 'application/json'])
+  assert.deepEqual(typesOf('/oauth/mcp/callback', '400'), ['text/html', 'application/json'])
+})

@@ -87,7 +87,7 @@ function operation(route: TaggedRoute, components: Components): Record<string, u
       },
     }),
     ...(isRaw && { requestBody: { required: true, content: { [consumes]: {} } } }),
-    responses: { ...successes(route, components), ...failures(route, components) },
+    responses: answersOf(route, components),
   }
 }
 
@@ -120,12 +120,35 @@ function parameters(route: Route, place: 'path' | 'query', components: Component
   })
 }
 
-function successes(route: Route, components: Components): Record<string, unknown> {
-  const { responses, produces, hasCsv, alternatives = {} } = route
-  const answers = Object.entries(responses).map(([status, schema]) => [
+/** An answer in the document. */
+interface DocumentedAnswer {
+  readonly description: string
+  readonly content?: Readonly<Record<string, unknown>>
+}
+type DocumentedAnswers = Readonly<Record<string, DocumentedAnswer>>
+
+/** An error that the route describes itself, such as a page, may also have the shape of the route's other errors. */
+function answersOf(route: Route, components: Components): DocumentedAnswers {
+  const described = describedAnswers(route, components)
+  const errors = Object.entries(failures(route, components)).map(([status, error]): [string, DocumentedAnswer] => [
+    status,
+    { ...error, content: { ...described[status]?.content, ...error.content } },
+  ])
+  return { ...described, ...(route.relaysStatus && relayed), ...Object.fromEntries(errors) }
+}
+
+/** Statuses of a provider other than those that are described. */
+const relayed: DocumentedAnswers = {
+  '2XX': { description: 'Response of the provider', content: { '*/*': {} } },
+  '3XX': { description: 'Redirect, or an unchanged object, of the provider', content: { '*/*': {} } },
+}
+
+function describedAnswers(route: Route, components: Components): DocumentedAnswers {
+  const { responses, otherResponses, produces, hasCsv, alternatives = {} } = route
+  const answers = Object.entries({ ...otherResponses, ...responses }).map(([status, schema]) => [
     status,
     {
-      description: schema ? 'Success' : 'Success, without a body',
+      description: Number(status) >= 400 ? 'Error' : schema ? 'Success' : 'Success, without a body',
       ...(schema && {
         content: {
           [produces ?? 'application/json']: { schema: components.refer(schema), ...responseExample(route, status) },
@@ -141,7 +164,7 @@ function successes(route: Route, components: Components): Record<string, unknown
 }
 
 /** 401 has one body on every path; the other errors have the shape of the route. */
-function failures({ access, errorShape, params, body, query }: Route, components: Components): Record<string, unknown> {
+function failures({ access, errorShape, params, body, query }: Route, components: Components): DocumentedAnswers {
   const answer = (description: string, schema: TSchema, example?: unknown) => ({
     description,
     content: { 'application/json': { schema: components.refer(schema), ...(example !== undefined && { example }) } },

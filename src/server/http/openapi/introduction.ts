@@ -26,6 +26,10 @@ Each path answers errors in the shape that its clients expect; the schema of the
 | OpenAI's \`{"error": {"message", "type", "param", "code"}}\` | OpenAI's paths |
 | Google's \`{"error": {"code", "message", "status"}}\` | Gemini's paths |
 
+A request that is not valid HTTP, or whose headers exceed 16 KB (431), is rejected before its path is read, with the first shape.
+Model calls pass errors of a provider on: \`x-switchyard-error-source\` is \`upstream\` then, and the body has the shape of the provider, without
+credentials. For errors of the service it is \`gateway\`.
+
 | Status | Meaning | What to do |
 |---|---|---|
 | 400 | a field is invalid; the message names it | correct the request |

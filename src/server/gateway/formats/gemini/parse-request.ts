@@ -3,6 +3,7 @@ import { isAbsent, isRecord } from '../../../platform/json.ts'
 import { keysOf, type OwnMembers } from '../../bytes/json-members.ts'
 import { type Span, skipBlank } from '../../bytes/json-scanner.ts'
 import type { Address, CallKind, ParsedRequest } from '../../core/call.ts'
+import { rejectRepeated } from '../../core/request-checks.ts'
 import { field } from './fields.ts'
 
 /** Top-level keys of a request in Google's format that are parsed or checked. */
@@ -17,6 +18,8 @@ export const geminiKeys = keysOf([
 
 /** Keys that must not appear duplicate. */
 const uniqueKeys: ReadonlySet<string> = new Set(['contents', 'generationConfig', 'generation_config'])
+
+const limitKeys = keysOf(['maxOutputTokens', 'max_output_tokens'])
 
 interface Given {
   readonly kind: CallKind
@@ -48,10 +51,14 @@ function checkContents(body: Buffer, span: Span | undefined): void {
   if (skipBlank(body, start + 1) === end - 1) throw invalid('contents must not be empty')
 }
 
-function maxTokensIn(body: Buffer, { start, end }: Span): number {
+function maxTokensIn(body: Buffer, span: Span): number {
+  const { start, end } = span
+  rejectRepeated(body, span, { keys: limitKeys, path: 'generationConfig' })
   const config: unknown = JSON.parse(body.toString('utf8', start, end))
   if (config === null) return 0
   if (!isRecord(config)) throw invalid('generationConfig must be an object')
+  if ('maxOutputTokens' in config && 'max_output_tokens' in config)
+    throw invalid('generationConfig.maxOutputTokens is given twice')
   const value = field(config, 'maxOutputTokens')
   if (isAbsent(value)) return 0
   if (typeof value !== 'number' || !Number.isInteger(value))
