@@ -42,6 +42,14 @@ export const tags = [
       'Virtual keys for people and programs, with models, budgets, rate limits and expiry. Only an admin may create and change them.',
   },
   {
+    name: 'Users',
+    description: 'People and service accounts: who may sign in and whose keys work, as admin, member or viewer.',
+  },
+  {
+    name: 'Teams',
+    description: 'Groups of users that share objects, a budget and a list of models.',
+  },
+  {
     name: 'MCP',
     description:
       'Tool servers of the Model Context Protocol: registered once, with their credentials, and called by any client through this service.',
@@ -101,7 +109,7 @@ export const tags = [
   },
   {
     name: 'Budgets',
-    description: 'Spending limits of keys, owners, agents and sessions, and what is spent and reserved in each.',
+    description: 'Spending limits of keys, owners, agents, sessions and teams, and what is spent and reserved in each.',
   },
   {
     name: 'Kill switches',

@@ -19,6 +19,7 @@ import { retentionOfFile } from './retention-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
 import { sandboxOfFile } from './sandbox-of-file.ts'
 import { settingSources } from './setting-sources.ts'
+import { oidcOfFile } from './sign-in-of-file.ts'
 import {
   bucketWarnings,
   gitHostWarnings,
@@ -91,6 +92,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     console: hasConsole(file, overrides),
     approvalLinks: approvalLinksOfFile({ file, report }),
     masterKey,
+    oidc: oidcOfFile({ file, hasMasterKey: masterKey !== undefined, report }),
     databaseUrl: checkedDatabase(env, report),
     databaseWaitMs: overrides.noWait ? 0 : databaseWaitMs,
     dataDir: dataDirOf({ env, overrides }),

@@ -188,6 +188,8 @@ function sendError(reply: FastifyReply, { status, headers, body }: ReturnType<ty
 function admit(request: FastifyRequest, route: Route, caller: Caller): void {
   request.caller = caller
   if (route.access === 'admin' && caller.role !== 'admin') throw new AppError('forbidden', 'forbidden')
+  if (caller.role === 'viewer' && !(route.isRead ?? route.method === 'GET'))
+    throw new AppError('forbidden', 'forbidden: a viewer may only read')
   if (caller.behalf && !route.isForPrograms) throw new AppError('forbidden', 'forbidden')
   // Ids and filters never contain NUL, and the database rejects it.
   if (request.url.includes('%00')) throw invalid('request path contains a NUL character')

@@ -77,7 +77,20 @@ export function createKeys(deps: Deps) {
     if (write.expires_at) await rejectPast(client, fields, before)
     rejectStronger(fields, own)
     await rejectOutliving(client, fields, before)
+    await rejectWrongHolder(client, fields, before)
     return fields
+  }
+
+  /** Rejects a user, a team or an owner that the key cannot have. Others than the changed ones are not checked again. */
+  async function rejectWrongHolder(client: PoolClient, fields: KeyFields, before: KeyRow | undefined) {
+    const { user_id, team_id, owner_id } = fields
+    if (before?.user_id === user_id && before.team_id === team_id && before.owner_id === owner_id) return
+    if (user_id === null && team_id === null) return
+    const { has_user, has_team, is_member, is_own } = await store.checkHolder(client, fields)
+    if (!has_user) throw invalid(`user_id ${user_id} does not exist`)
+    if (!has_team) throw invalid(`team_id ${team_id} does not exist`)
+    if (!is_member) throw invalid(`team_id ${team_id} is not a team of user ${user_id}; add the user to the team first`)
+    if (!is_own) throw invalid('owner_id must be that of the user or of its team; omit it for that of the user')
   }
 
   /**
@@ -98,13 +111,15 @@ export function createKeys(deps: Deps) {
   }
 
   /**
-   * Returns the caller's own key; undefined for the master key. `isParent` locks it and its ancestors against changes.
+   * Returns the caller's own key; undefined for the master key and for an admin in the console without limits. `isParent` locks it and its ancestors against changes.
    */
-  async function ownKey(client: PoolClient, { key }: Caller, isParent = false): Promise<KeyRow | undefined> {
+  async function ownKey(client: PoolClient, caller: Caller, isParent = false): Promise<KeyRow | undefined> {
+    const { key } = caller
     if (!key) return undefined
     const own = await (isParent ? store.lockWithAncestors(client, key.id) : store.find(key.id, everyKey, client))
     if (!own || own.revoked_at) throw new AppError('unauthorized', 'unauthorized')
-    return own
+    // What an admin sets up in the console must not end with its sign-in key.
+    return own.is_sign_in && !isNarrow(caller) ? undefined : own
   }
 
   /**
@@ -114,6 +129,11 @@ export function createKeys(deps: Deps) {
     const row = await store.lock(client, id, reachOf(caller))
     if (!row) throw notFound('key', id)
     if (row.revoked_at) throw new AppError('conflict', `key ${id} was revoked; create a new one`)
+    if (row.is_sign_in)
+      throw new AppError(
+        'conflict',
+        `key ${id} belongs to the sign-ins of user ${row.user_id}; change the user instead`,
+      )
     rejectStronger(row, own)
     return row
   }

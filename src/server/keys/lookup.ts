@@ -7,6 +7,7 @@ import type { Log } from '../platform/log.ts'
 import { type CachedLookup, KeyCache } from './cache.ts'
 import { hashOf, isKey } from './format.ts'
 import { createLastUsed } from './last-used.ts'
+import { modelsWithin } from './models-within.ts'
 import { createOpenWork, type OpenWork } from './open-work.ts'
 import { type KeyGrant, type KeyStore, keyChannel } from './store.ts'
 
@@ -96,7 +97,7 @@ const toCached = (grant: KeyGrant | undefined): CachedLookup<KeyHolder> => ({
   ttlMs: grant?.rest_ms ?? null,
 })
 
-/** Returns the caller of a grant. Its principal is the owner of the key, else the key id. Gaps: section 3. */
+/** Returns the caller of a grant. Its principal is the owner of the key, else of its user, else the key id. Gaps: section 3. */
 const holderOf = ({
   id,
   owner_id,
@@ -109,12 +110,13 @@ const holderOf = ({
   mcp_tools,
   ...grant
 }: KeyGrant): KeyHolder => ({
-  principal: owner_id ?? id,
+  principal: owner_id ?? grant.user_owner_id ?? id,
   role,
   ownerScope: owner_id ?? undefined,
   key: {
     id,
-    models,
+    models: modelsWithin(models, grant.team_models ?? []),
+    ...(grant.user_id && { userId: grant.user_id }),
     ...(grant.ancestors.length > 0 && { ancestors: grant.ancestors }),
     ...(passthrough.length > 0 && { passthrough }),
     ...(mcp_servers && { mcpServers: mcp_servers }),

@@ -10,6 +10,10 @@ export interface KeyGrant {
   readonly ancestors: readonly string[]
   readonly owner_id: string | null
   readonly role: KeyRole
+  readonly user_id: string | null
+  readonly user_owner_id: string | null
+  /** Models that the team of the key allows, empty for all; null without a team. */
+  readonly team_models: readonly string[] | null
   readonly models: readonly string[]
   readonly passthrough: readonly NativeProvider[]
   readonly mcp_servers: readonly string[] | null
@@ -32,6 +36,18 @@ interface NewKeyRow extends KeyFields {
   readonly created_by: string
   readonly parent_id: string | null
   readonly ancestors: readonly string[]
+  readonly is_sign_in?: boolean
+}
+
+/** Whom a key belongs to. */
+type Holder = Pick<KeyFields, 'user_id' | 'team_id' | 'owner_id'>
+
+interface HolderCheck {
+  readonly has_user: boolean
+  readonly has_team: boolean
+  readonly is_member: boolean
+  /** True if the user may act as the owner. */
+  readonly is_own: boolean
 }
 
 /** Restricts keys to those visible to a caller. */
@@ -46,6 +62,10 @@ export interface Reach {
 export interface KeyFilter {
   /** Only children of this key; undefined for any. */
   readonly parent: string | undefined
+  /** Only keys of this user; undefined for any. */
+  readonly user: string | undefined
+  /** Only keys of this team; undefined for any. */
+  readonly team: string | undefined
   /** Part of the label, in any case, or the id, the prefix or the last characters; undefined or empty for any. */
   readonly q: string | undefined
   readonly withRevoked: boolean
@@ -59,31 +79,52 @@ type Queryable = Pick<Pool, 'query'>
 /** Channel that notifies every process of a changed key. The payload is its id. */
 export const keyChannel = 'switchyard_keys'
 
+/**
+ * Owner and role of key `k` of user `u` and team `t`. The user limits both: a member or viewer acts as itself or as the
+ * team of the key, and no key has a stronger role than its user.
+ */
+const actual = {
+  owner: `case when u.id is null or u.role = 'admin' or k.owner_id in (u.owner_id, t.owner_id) then k.owner_id else u.owner_id end`,
+  role: `case when u.role = 'viewer' then 'viewer' when u.role = 'member' and k.role = 'admin' then 'user' else k.role end`,
+} as const
+const actualJoins = 'left join users u on u.id = k.user_id left join teams t on t.id = k.team_id'
+
 const records = `
-  select k.id, k.parent_id, k.ancestors, k.label, k.owner_id, k.role, k.models, k.passthrough, k.mcp_servers, k.mcp_tools, k.cache, k.log_bodies, k.metadata, k.prefix,
+  select k.id, k.parent_id, k.ancestors, k.label, ${actual.owner} as owner_id, ${actual.role} as role, k.user_id, k.team_id, k.is_sign_in, k.models, k.passthrough, k.mcp_servers, k.mcp_tools, k.cache, k.log_bodies, k.metadata, k.prefix,
          k.last4, k.expires_at, k.revoked_at, k.last_used_at, k.created_by, k.created_at, b.max_usd, b.soft_usd, b.duration, b.rpm_limit, b.tpm_limit,
          b.max_parallel, b.reserved_usd,
          case when b.reset_at <= clock_timestamp() then 0 else b.spent_usd end as spent_usd,
          case when b.reset_at <= clock_timestamp() then budget_period_end(b.anchored_at, b.duration, clock_timestamp())
               else b.reset_at end as reset_at
-  from api_keys k join budgets b on b.scope = 'key' and b.scope_id = k.id`
+  from api_keys k join budgets b on b.scope = 'key' and b.scope_id = k.id ${actualJoins}`
+
+const hasLimit = 'num_nonnulls(b.max_usd, b.soft_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0'
+const hasHardLimit = 'num_nonnulls(b.max_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0'
 
 /** SQL that is true if the key or an ancestor meets a condition on its row `a` and its budget `b`. */
 const isAnyInLineage = (condition: string): string => `
   exists (select from api_keys a join budgets b on b.scope = 'key' and b.scope_id = a.id
           where a.id = any (k.id || k.ancestors) and (${condition}))`
 
+/** SQL that is true if the budget `b` of the team that pays, `payer`, meets a condition. */
+const isOfTeam = (condition: string): string => `
+  exists (select from budgets b where b.scope = 'team' and b.scope_id = payer.id and (${condition}))`
+
 const grant = (validUntil: string): string => `
-  select k.id, k.ancestors, k.owner_id, k.role, k.models, k.passthrough, k.mcp_servers, k.mcp_tools, k.cache, k.log_bodies, k.expires_at is not null as expires,
-         ${isAnyInLineage('num_nonnulls(b.max_usd, b.soft_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0')} as is_limited,
+  select k.id, k.ancestors, ${actual.owner} as owner_id, ${actual.role} as role, k.user_id, u.owner_id as user_owner_id, payer.models as team_models,
+         k.models, k.passthrough, k.mcp_servers, k.mcp_tools, k.cache, k.log_bodies, k.expires_at is not null as expires,
+         ${isAnyInLineage(hasLimit)} or ${isOfTeam(hasLimit)} as is_limited,
          ${isAnyInLineage(`a.owner_id is not null or json_array_length(a.models) > 0 or num_nonnulls(a.mcp_servers, a.mcp_tools) > 0
-           or num_nonnulls(b.max_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0`)} as is_narrow,
+           or ${hasHardLimit}`)} or coalesce(json_array_length(payer.models), 0) > 0 or ${isOfTeam(hasHardLimit)} as is_narrow,
          (extract(epoch from ${validUntil} - clock_timestamp()) * 1000)::double precision as rest_ms
-  from api_keys k`
+  from api_keys k ${actualJoins} left join teams payer on payer.id = team_of_key(k.team_id, k.user_id)`
+
+/** SQL that is true for keys that work, apart from their expiry. */
+const inForce = 'k.revoked_at is null and is_key_in_force(k.team_id, k.user_id)'
 
 /** SQL that is true for visible keys. A limited key also sees itself. */
 const isWithinReach = (owner: string, within: string): string => `
-  (${owner}::text is null or k.owner_id = ${owner})
+  (${owner}::text is null or ${actual.owner} = ${owner})
   and (${within}::text is null or k.id = ${within} or k.ancestors @> array[${within}])`
 
 const byHashText = `
@@ -91,10 +132,10 @@ const byHashText = `
   from unnest($1::bytea[]) with ordinality as given (hash, place)
   join lateral (
     ${grant('least(k.expires_at, h.valid_until)')} join api_key_hashes h on h.key_id = k.id
-    where h.hash = given.hash and k.revoked_at is null
+    where h.hash = given.hash and ${inForce}
   ) found on true`
 
-const byIdText = `${grant('k.expires_at')} where k.id = $1 and k.revoked_at is null`
+const byIdText = `${grant('k.expires_at')} where k.id = $1 and ${inForce}`
 
 /** Tables `api_keys` and `api_key_hashes`. Reads limits from table `budgets`, which the budget store writes. */
 export type KeyStore = ReturnType<typeof keyStore>
@@ -114,11 +155,11 @@ export function keyStore(pool: Pool) {
       return rows[0]
     },
 
-    /** Returns those of the keys that are neither revoked nor expired, with their owners. */
+    /** Returns those of the keys that work and have not expired, with their owners. */
     async valid(ids: readonly string[]): Promise<{ id: string; owner_id: string | null }[]> {
       const text = `
-        select id, owner_id from api_keys
-        where id = any ($1) and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())`
+        select k.id, ${actual.owner} as owner_id from api_keys k ${actualJoins}
+        where k.id = any ($1) and ${inForce} and (k.expires_at is null or k.expires_at > clock_timestamp())`
       return (await pool.query<{ id: string; owner_id: string | null }>(text, [ids])).rows
     },
 
@@ -143,29 +184,42 @@ export function keyStore(pool: Pool) {
     },
 
     /** Lists keys, newest first. */
-    async list({ owner, within, parent, q = '', withRevoked, after, limit }: Reach & KeyFilter): Promise<KeyRow[]> {
+    async list({
+      owner,
+      within,
+      parent,
+      user,
+      team,
+      q = '',
+      withRevoked,
+      after,
+      limit,
+    }: Reach & KeyFilter): Promise<KeyRow[]> {
       const text = `${records}
-        where ($1::text is null or k.owner_id = $1) and ($2 or k.revoked_at is null) and ($3::text is null or k.id < $3)
+        where ($1::text is null or ${actual.owner} = $1) and ($2 or k.revoked_at is null) and ($3::text is null or k.id < $3)
           and ($5::text is null or k.ancestors @> array[$5]) and ($6::text is null or k.parent_id = $6)
+          and ($8::text is null or k.user_id = $8) and ($9::text is null or k.team_id = $9)
           and ($7 = '' or position(lower($7) in lower(k.label)) > 0 or $7 in (k.id, k.prefix, k.last4))
         order by k.id desc limit $4`
-      return (await pool.query<KeyRow>(text, [owner, withRevoked, after, limit, within, parent, q])).rows
+      return (await pool.query<KeyRow>(text, [owner, withRevoked, after, limit, within, parent, q, user, team])).rows
     },
 
     /** Inserts a key. The caller must insert its row of `budgets` in the same transaction. */
     async insert(client: PoolClient, row: NewKeyRow): Promise<void> {
       const text = `
         insert into api_keys (id, label, owner_id, role, models, metadata, expires_at, passthrough, cache, log_bodies, mcp_servers, mcp_tools,
-                              prefix, last4, created_by, parent_id, ancestors)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
-      const { prefix, last4, created_by, parent_id, ancestors } = row
-      await client.query(text, [row.id, ...valuesOf(row), prefix, last4, created_by, parent_id, ancestors])
+                              user_id, team_id, prefix, last4, created_by, parent_id, ancestors, is_sign_in)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`
+      const { prefix, last4, created_by, parent_id, ancestors, is_sign_in = false } = row
+      const others = [prefix, last4, created_by, parent_id, ancestors, is_sign_in]
+      await client.query(text, [row.id, ...valuesOf(row), ...others])
     },
 
     async update(client: PoolClient, id: string, fields: KeyFields): Promise<void> {
       const text = `
         update api_keys set label = $2, owner_id = $3, role = $4, models = $5, metadata = $6, expires_at = $7,
-                            passthrough = $8, cache = $9, log_bodies = $10, mcp_servers = $11, mcp_tools = $12
+                            passthrough = $8, cache = $9, log_bodies = $10, mcp_servers = $11, mcp_tools = $12,
+                            user_id = $13, team_id = $14
         where id = $1`
       await client.query(text, [id, ...valuesOf(fields)])
     },
@@ -178,8 +232,52 @@ export function keyStore(pool: Pool) {
     },
 
     /** Adds a valid hash to the key. */
-    async addHash(client: PoolClient, id: string, hash: Buffer): Promise<void> {
-      await client.query('insert into api_key_hashes (hash, key_id) values ($1, $2)', [hash, id])
+    async addHash(client: PoolClient, id: string, hash: Buffer, validUntil: Date | null = null): Promise<void> {
+      const text = 'insert into api_key_hashes (hash, key_id, valid_until) values ($1, $2, $3)'
+      await client.query(text, [hash, id, validUntil])
+    },
+
+    /** Returns the end of a hash of a sign-in key; undefined for other hashes and once it has passed. */
+    async endOfSignIn(client: PoolClient, hash: Buffer): Promise<Date | undefined> {
+      const text = `
+        select h.valid_until from api_key_hashes h join api_keys k on k.id = h.key_id
+        where h.hash = $1 and k.is_sign_in and h.valid_until > clock_timestamp()`
+      return (await client.query<{ valid_until: Date }>(text, [hash])).rows[0]?.valid_until
+    },
+
+    /** Returns the key behind the console sign-ins of a user, for itself or for a team. */
+    async signInKey(client: PoolClient, userId: string, teamId: string | null): Promise<string | undefined> {
+      const text = `
+        select id from api_keys
+        where user_id = $1 and team_id is not distinct from $2 and is_sign_in and revoked_at is null`
+      return (await client.query<{ id: string }>(text, [userId, teamId])).rows[0]?.id
+    },
+
+    /** Deletes the expired hashes of a key. */
+    async forgetExpiredHashes(client: PoolClient, id: string): Promise<void> {
+      await client.query('delete from api_key_hashes where key_id = $1 and valid_until < clock_timestamp()', [id])
+    },
+
+    /** Deletes one hash of a sign-in key, and notifies every process. */
+    async endSignIn(hash: Buffer): Promise<string | undefined> {
+      const text = `
+        delete from api_key_hashes h using api_keys k
+        where h.hash = $1 and k.id = h.key_id and k.is_sign_in returning k.id`
+      const id = (await pool.query<{ id: string }>(text, [hash])).rows[0]?.id
+      if (id !== undefined) hint(pool, keyChannel, id)
+      return id
+    },
+
+    /** Returns whether a key may have this user, team and owner, or why not. */
+    async checkHolder(client: PoolClient, { user_id, team_id, owner_id }: Holder): Promise<HolderCheck> {
+      const text = `
+        select $1::text is null or u.id is not null as has_user, $2::text is null or t.id is not null as has_team,
+               $1::text is null or $2::text is null or m.user_id is not null as is_member,
+               u.role is null or u.role = 'admin' or $3::text is null or $3 in (u.owner_id, t.owner_id) as is_own
+        from (select) one left join users u on u.id = $1 left join teams t on t.id = $2
+          left join team_members m on m.team_id = $2 and m.user_id = $1`
+      const { rows } = await client.query<HolderCheck>(text, [user_id, team_id, owner_id])
+      return rows[0] ?? { has_user: false, has_team: false, is_member: false, is_own: false }
     },
 
     /** Expires all hashes of the key at once, or after the interval `grace` unless they expire earlier. */
@@ -212,6 +310,23 @@ export function keyStore(pool: Pool) {
       return descendants.rows
     },
 
+    /** Revokes the keys of a user, or those that name a team, with their descendants. Returns their ids. */
+    async revokeKeysOf(
+      client: PoolClient,
+      { userId, teamId }: { readonly userId?: string; readonly teamId?: string },
+    ): Promise<string[]> {
+      const text = `
+        update api_keys k set revoked_at = clock_timestamp()
+        where revoked_at is null and exists (
+          select from api_keys own where own.id = any (k.id || k.ancestors) and (own.user_id = $1 or own.team_id = $2))
+        returning id`
+      const { rows } = await client.query<{ id: string }>(text, [userId, teamId])
+      const ids = rows.map(row => row.id)
+      await client.query('delete from api_key_hashes where key_id = any ($1)', [ids])
+      for (const id of ids) hint(client, keyChannel, id)
+      return ids
+    },
+
     /** Returns now plus an interval, by the database clock. */
     async timeAfter(client: PoolClient, interval: string): Promise<Date> {
       const text = 'select clock_timestamp() + $1::interval as time'
@@ -226,6 +341,13 @@ export function keyStore(pool: Pool) {
     async announce(client: PoolClient, id: string): Promise<void> {
       const text = 'select id from api_keys where id = $1 or ancestors @> array[$1]'
       const { rows } = await client.query<{ id: string }>(text, [id])
+      for (const row of rows) hint(client, keyChannel, row.id)
+    },
+
+    /** Like `announce`, for all keys of these users and, with `teamId`, of that team. */
+    async announceKeysOf(client: PoolClient, userIds: readonly string[], teamId: string | null): Promise<void> {
+      const text = 'select id from api_keys where (user_id = any ($1) or team_id = $2) and revoked_at is null'
+      const { rows } = await client.query<{ id: string }>(text, [userIds, teamId])
       for (const row of rows) hint(client, keyChannel, row.id)
     },
 
@@ -251,4 +373,6 @@ const valuesOf = (fields: KeyFields): unknown[] => [
   fields.log_bodies && JSON.stringify(fields.log_bodies),
   fields.mcp_servers && JSON.stringify(fields.mcp_servers),
   fields.mcp_tools && JSON.stringify(fields.mcp_tools),
+  fields.user_id,
+  fields.team_id,
 ]

@@ -14,11 +14,12 @@ export interface EndedCalls extends Batch {
 /** Columns that the late end of a `lost` call updates. Its ids and its reserved amount stay. */
 const updatedColumns = columns.filter(name => !['id', 'request_id', 'held_usd'].includes(name))
 
-/** The cost of a call also counts for the ancestors of its key and of its session. */
+/** The cost of a call also counts for the team and the ancestors of its key, and for the ancestors of its session. */
 const payers = `(
     values ('key', key_id), ('owner', owner_id), ('agent', agent_id), ('session', session_id)
     union all select 'key', unnest(k.ancestors) from api_keys k where k.id = key_id
     union all select 'session', unnest(s.ancestors) from sessions s where s.id = session_id
+    union all select 'team', team_of_key(k.team_id, k.user_id) from api_keys k where k.id = key_id
   ) as payer (scope, scope_id)`
 
 /**
@@ -46,7 +47,7 @@ const settleText = (clock: string) => `
     select h.id, h.scope, h.scope_id, h.minute, d.amount_usd, d.outcome = 'released' as is_undone,
            case when d.outcome = 'lost' then 0 else d.used - d.tokens end as tokens
     from doomed d cross join lateral (
-      select * from json_to_recordset(d.held_in) as held (id bigint, scope text, scope_id text, minute timestamptz) limit 15
+      select * from json_to_recordset(d.held_in) as held (id bigint, scope text, scope_id text, minute timestamptz) limit 16
     ) h
   ), touched as materialized (
     select scope, scope_id from given cross join lateral ${payers} where scope_id is not null
