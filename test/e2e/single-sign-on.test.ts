@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Client } from 'pg'
 import type { Team } from '../../src/contract/teams.ts'
 import type { User } from '../../src/contract/users.ts'
 import { eventually } from '../support/service/eventually.ts'
@@ -84,7 +85,10 @@ test('groups decide the role and the teams at each sign-in', async () => {
   const first = await signedIn()
   const id = (await userOf(login)).id
   await sendOk(service, `PUT /api/teams/${manual.id}/members/${id}`)
-  assert.deepEqual((await userOf(login)).teams.map(({ name }) => name), ['Data', 'By hand'])
+  assert.deepEqual(
+    (await userOf(login)).teams.map(({ name }) => name),
+    ['Data', 'By hand'],
+  )
 
   const asTeam = await first.send('PUT /api/me/team', { team_id: team.id })
   assert.deepEqual([asTeam.status, asTeam.json['owner_id']], [200, team.id])
@@ -96,7 +100,11 @@ test('groups decide the role and the teams at each sign-in', async () => {
   const second = await signedIn()
   const user = await userOf(login)
   assert.deepEqual([user.id, user.role], [id, 'admin'])
-  assert.deepEqual(user.teams.map(({ name }) => name), ['By hand'], 'only memberships by group end')
+  assert.deepEqual(
+    user.teams.map(({ name }) => name),
+    ['By hand'],
+    'only memberships by group end',
+  )
   assert.equal((await second.send('GET /api/users')).status, 200)
   // The sign-in that acts as the team ends with the membership.
   await eventually(async () => (await first.send('GET /api/me')).status === 401)
@@ -121,14 +129,41 @@ test('a disabled user is signed out everywhere and cannot sign in', async () => 
   await eventually(async () => (await visitor.send('GET /api/me')).status === 200)
 })
 
-test('a sign-in that has expired no longer works', async () => {
+test('an expired sign-in no longer works, and acting as a team does not extend it', async () => {
+  const login = account(['dev'])
+  const visitor = await signedIn()
+  const { id } = await userOf(login)
+  const database = new Client({ connectionString: service.databaseUrl })
+  await database.connect()
+  const ends = async (): Promise<Date[]> => {
+    const text = `
+      select h.valid_until from api_key_hashes h join api_keys k on k.id = h.key_id where k.user_id = $1`
+    return (await database.query<{ valid_until: Date }>(text, [id])).rows.map(row => row.valid_until)
+  }
+  try {
+    const before = await ends()
+    assert.equal((await visitor.send('PUT /api/me/team', { team_id: null })).status, 200)
+    assert.deepEqual(await ends(), before)
+    const text = `
+      update api_key_hashes h set valid_until = clock_timestamp() from api_keys k where k.id = h.key_id and k.user_id = $1`
+    await database.query(text, [id])
+    await eventually(async () => (await visitor.send('GET /api/me')).status === 401)
+  } finally {
+    await database.end()
+  }
+})
+
+test('revoking the key of the sign-ins of a user signs it out everywhere', async () => {
   const login = account(['dev'])
   const visitor = await signedIn()
   const { keys } = await sendOk<{ keys: { id: string; is_sign_in: boolean }[] }>(
     service,
     `GET /api/keys?user_id=${(await userOf(login)).id}`,
   )
-  assert.deepEqual(keys.map(({ is_sign_in }) => is_sign_in), [true])
+  assert.deepEqual(
+    keys.map(({ is_sign_in }) => is_sign_in),
+    [true],
+  )
   const changed = await send(service, `PATCH /api/keys/${keys[0]?.id}`, { body: { label: 'x' } })
   assert.equal(changed.status, 409)
   await sendOk(service, `DELETE /api/keys/${keys[0]?.id}`)

@@ -40,8 +40,8 @@ export function serveSingleSignOn(app: FastifyInstance, deps: Deps): void {
   bind(app, routes.signInMethods, async () => ({ sso: sso ? { name: sso.settings.name } : null }))
 
   bind(app, routes.beginSso, async (_input, _caller, { raw, setHeader }) => {
-    if (!isFromOwnPage(raw) || !isDeliberate(raw)) throw new AppError('forbidden', 'forbidden')
     if (!sso) throw invalid('single sign-on is not configured; set sign_in.oidc in the configuration file')
+    if (!isFromOwnPage(raw) || !isDeliberate(raw)) throw new AppError('forbidden', 'forbidden')
     const { attempt, url } = await sso.provider.begin()
     setHeader('set-cookie', attempts.set(attempt))
     return { authorization_url: url }

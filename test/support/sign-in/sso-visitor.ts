@@ -29,7 +29,10 @@ export function visitorOf(service: Pick<Service, 'url'>): Visitor {
   }
   const { origin, host } = new URL(service.url)
 
-  async function request(url: URL, options: RequestInit & { headers?: Record<string, string> } = {}): Promise<Response> {
+  async function request(
+    url: URL,
+    options: RequestInit & { headers?: Record<string, string> } = {},
+  ): Promise<Response> {
     const jar = jarOf(url)
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
     const headers = { ...(cookie !== '' && { cookie }), ...options.headers }

@@ -59,6 +59,9 @@ create index api_keys_of_user on api_keys (user_id) where user_id is not null;
 create index api_keys_of_team on api_keys (team_id) where team_id is not null;
 create unique index api_keys_of_sign_in on api_keys (user_id, coalesce(team_id, '')) where is_sign_in and revoked_at is null;
 
+alter table budgets drop constraint budgets_scope_check;
+alter table budgets add constraint budgets_scope_check check (scope in ('key', 'owner', 'agent', 'session', 'team'));
+
 -- The team that pays for a key and whose model rules apply to it.
 create function team_of_key(key_team text, key_user text) returns text
 language sql stable as $$
