@@ -28,7 +28,7 @@ interface Deps {
 
 /**
  * Keys behind the console sign-ins of users: one per user and team, with one secret per sign-in. What a person sets up
- * keeps running under the key when the sign-in ends. Decision 0030.
+ * keeps running under the key when the sign-in ends. Decision 0040.
  */
 export type SignInKeys = ReturnType<typeof createSignInKeys>
 

@@ -1,0 +1,96 @@
+import { Button, Group, Select, Stack, Text, Title } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { TeamMember } from '../../../../src/contract/teams.ts'
+import { client } from '../../data/client.ts'
+import { useSubmit } from '../../data/submit.ts'
+import { Confirm } from '../../parts/confirm.tsx'
+import { ProblemBlock, ProblemLine } from '../../parts/page-state.tsx'
+import { SafeText } from '../../parts/safe-text.tsx'
+import { foundUsersQuery, membersQuery, reloadTeams } from './queries.ts'
+
+/** Members of a team, and a field that adds one. */
+export function Members({ teamId }: { readonly teamId: string }) {
+  const queries = useQueryClient()
+  const [leaving, setLeaving] = useState<TeamMember>()
+  const { data, error, refetch } = useQuery(membersQuery(teamId))
+  return (
+    <Stack gap="sm">
+      <Title order={3}>Members</Title>
+      {error && !data && <ProblemBlock error={error} what="load the members" retry={() => void refetch()} />}
+      {data?.members.length === 0 && (
+        <Text size="sm" className="soft">
+          No members yet
+        </Text>
+      )}
+      {data?.members.map(member => (
+        <Group key={member.user_id} justify="space-between" wrap="nowrap" gap="sm">
+          <Text size="sm" className="clip">
+            <SafeText text={member.name} />{' '}
+            <span className="soft">
+              {member.role}
+              {member.source === 'claim' && ', by group'}
+              {member.is_disabled && ', disabled'}
+            </span>
+          </Text>
+          <Button variant="default" size="xs" aria-label={`Remove ${member.name}`} onClick={() => setLeaving(member)}>
+            Remove
+          </Button>
+        </Group>
+      ))}
+      <AddMember teamId={teamId} />
+      <Confirm
+        isOpen={leaving !== undefined}
+        onClose={() => setLeaving(undefined)}
+        question={`Remove ${leaving?.name} from the team?`}
+        consequence="Its keys of the team stop within 5 seconds and work again when the user returns."
+        action="Remove member"
+        run={async () => {
+          if (leaving) await client.teams.removeMember({ params: { team_id: teamId, user_id: leaving.user_id } })
+          await reloadTeams(queries)
+        }}
+      />
+    </Stack>
+  )
+}
+
+function AddMember({ teamId }: { readonly teamId: string }) {
+  const queries = useQueryClient()
+  const [text, setText] = useState('')
+  const [userId, setUserId] = useState<string | null>(null)
+  const { data } = useQuery(foundUsersQuery(text))
+  const submit = useSubmit(async () => {
+    if (userId === null) return
+    await client.teams.addMember({ params: { team_id: teamId, user_id: userId } })
+    setUserId(null)
+    setText('')
+    await reloadTeams(queries)
+  })
+  const choices = (data?.users ?? []).map(({ id, name, email }) => ({
+    value: id,
+    label: email === null ? name : `${name} (${email})`,
+  }))
+  return (
+    <form onSubmit={event => void submit.send(event)}>
+      <Group align="flex-end" gap="sm" wrap="nowrap">
+        <Select
+          label="Add a user"
+          placeholder="Name or email"
+          data={choices}
+          value={userId}
+          onChange={setUserId}
+          searchable
+          searchValue={text}
+          onSearchChange={setText}
+          filter={({ options }) => options}
+          nothingFoundMessage="No such user"
+          style={{ flex: 1 }}
+        />
+        <Button type="submit" variant="default" loading={submit.isRunning} disabled={userId === null}>
+          Add
+        </Button>
+      </Group>
+      <ProblemLine error={submit.error} />
+    </form>
+  )
+}

@@ -1,0 +1,132 @@
+import { Button, Group, Stack } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { User, UserChange } from '../../../../src/contract/users.ts'
+import { client } from '../../data/client.ts'
+import { useSubmit } from '../../data/submit.ts'
+import { Confirm } from '../../parts/confirm.tsx'
+import { Facts } from '../../parts/facts.tsx'
+import { Id } from '../../parts/copy.tsx'
+import { Time } from '../../parts/figures.tsx'
+import { Loading, ProblemBlock, ProblemLine } from '../../parts/page-state.tsx'
+import { RoleSelect } from '../../parts/role-select.tsx'
+import { SafeText } from '../../parts/safe-text.tsx'
+import { SidePanel } from '../../parts/side-panel.tsx'
+import { reloadUsers, userQuery } from './queries.ts'
+import { UserState } from './user-columns.tsx'
+
+interface Props {
+  readonly id: string
+  readonly onClose: () => void
+}
+
+/** One user beside the list. */
+export function UserPanel({ id, onClose }: Props) {
+  const { data, error, refetch } = useQuery(userQuery(id))
+  return (
+    <SidePanel title={data?.name ?? 'User'} onClose={onClose}>
+      {data ? (
+        <Details user={data} onDeleted={onClose} />
+      ) : error ? (
+        <ProblemBlock error={error} what="load the user" retry={() => void refetch()} />
+      ) : (
+        <Loading />
+      )}
+    </SidePanel>
+  )
+}
+
+function Details({ user, onDeleted }: { readonly user: User; readonly onDeleted: () => void }) {
+  const queries = useQueryClient()
+  const [asking, setAsking] = useState<'disable' | 'delete'>()
+  const [role, setRole] = useState(user.role)
+  const params = { user_id: user.id }
+  const change = async (body: UserChange) => {
+    await client.users.update({ params, body })
+    await reloadUsers(queries)
+  }
+  const saving = useSubmit(() => change({ role }))
+  const enabling = useSubmit(() => change({ is_disabled: false }))
+  return (
+    <Stack gap="md">
+      <Group gap="sm">
+        {user.is_disabled ? (
+          <Button variant="default" loading={enabling.isRunning} onClick={() => void enabling.send()}>
+            Enable user
+          </Button>
+        ) : (
+          <Button variant="default" onClick={() => setAsking('disable')}>
+            Disable user
+          </Button>
+        )}
+        <Button variant="default" c="var(--state-failed)" onClick={() => setAsking('delete')}>
+          Delete user
+        </Button>
+        <Link to="/console/audit" search={{ object_id: user.id }}>
+          Changes
+        </Link>
+      </Group>
+      <ProblemLine error={enabling.error} />
+      <form onSubmit={event => void saving.send(event)}>
+        <Stack gap="sm">
+          <RoleSelect value={role} onChange={setRole} />
+          <ProblemLine error={saving.error} />
+          {role !== user.role && (
+            <Group justify="flex-end">
+              <Button type="submit" loading={saving.isRunning}>
+                Save role
+              </Button>
+            </Group>
+          )}
+        </Stack>
+      </form>
+      <Facts
+        of={[
+          ['State', <UserState key="state" user={user} />],
+          ['Kind', user.kind === 'person' ? 'person' : 'service account'],
+          ['Email', user.email === null ? 'none' : <SafeText key="email" text={user.email} />],
+          ['Owner', <SafeText key="owner" text={user.owner_id} />],
+          [
+            'Teams',
+            user.teams.length === 0 ? (
+              'none'
+            ) : (
+              <SafeText key="teams" text={user.teams.map(team => team.name).join(', ')} />
+            ),
+          ],
+          [
+            'Keys',
+            <Link key="keys" to="/console/keys" search={{ owner: user.owner_id }}>
+              Keys of its owner
+            </Link>,
+          ],
+          ['Signed in', <Time key="signed-in" at={user.last_sign_in_at} />],
+          ['Created', <Time key="created" at={user.created_at} />],
+          ['Id', <Id key="id" id={user.id} />],
+        ]}
+      />
+      <Confirm
+        isOpen={asking === 'disable'}
+        onClose={() => setAsking(undefined)}
+        question={`Disable ${user.name}?`}
+        consequence="Its sign-ins and keys, and what runs under them, stop within 5 seconds. Enabling the user brings the keys back."
+        action="Disable user"
+        run={() => change({ is_disabled: true })}
+      />
+      <Confirm
+        isOpen={asking === 'delete'}
+        onClose={() => setAsking(undefined)}
+        question={`Delete ${user.name}?`}
+        consequence="Its keys are revoked for good. What it created stays with its owner. A person can sign in again as a new user."
+        action="Delete user"
+        name={user.name}
+        run={async () => {
+          await client.users.remove({ params })
+          onDeleted()
+          await reloadUsers(queries)
+        }}
+      />
+    </Stack>
+  )
+}
