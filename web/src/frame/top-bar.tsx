@@ -89,8 +89,7 @@ function ActAs({ user, onChoose }: ActAsProps) {
       {choices.map(({ id, name }) => (
         <Menu.Item
           key={id ?? ''}
-          role="menuitemradio"
-          aria-checked={user.team_id === id}
+          aria-current={user.team_id === id}
           leftSection={<IconCheck size={14} visibility={user.team_id === id ? 'visible' : 'hidden'} aria-hidden />}
           onClick={() => onChoose(id)}
         >
