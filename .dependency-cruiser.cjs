@@ -1,6 +1,6 @@
 // The import directions of docs/architecture.md. `npm run check` also fails when no module was examined.
 const features =
-  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|contexts|controls|model-settings|gateway|agents|managed-agents|egress|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|sign-in|skills|teams|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
+  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|contexts|controls|model-settings|gateway|agents|managed-agents|egress|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|sign-in|skills|teams|telemetry|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
 const nouns = [
   'a2a/(questions|task-log|task-reading|task-store)',
   'agents/(agents|store|stored-agent)',
@@ -20,6 +20,10 @@ const nouns = [
   'sessions/(sessions|next-prompt|waits/approvals|waits/custom-tool-calls|log/(event-store|live-events|remote-previews|conversation|log-page|run-answer))',
   'sign-in/claims',
   'teams/people',
+  'telemetry/telemetry',
+  'schedules/store',
+  'webhooks/(webhooks|delivery-counts)',
+  'webhook-replies/exchange',
   'tools/(tool|toolset|tool-source|own-sources|custom-tools|mcp-toolset|tool-search|searched-tools|subagents|large-results|media|jobs|todo)',
   'usage/(usage|store)',
   'vault/vault',

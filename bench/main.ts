@@ -13,8 +13,9 @@ import { load } from './load.ts'
 import { pickUp } from './pick-up.ts'
 import { runCases } from './run-cases.ts'
 import { start } from './start.ts'
+import { telemetry } from './telemetry.ts'
 
-const caseNames = ['start', 'calls', 'pick-up', 'foreign-events', 'lists', 'load']
+const caseNames = ['start', 'calls', 'pick-up', 'foreign-events', 'lists', 'load', 'telemetry']
 const usage =
   `Usage: npm run bench -- [${caseNames.join('] [')}] [--write]\n` +
   'Of calls: [--against <commit>] [--only <text>] [--rounds <number>] [--seconds <number>]\n'
@@ -66,7 +67,7 @@ function requestOf(args: readonly string[]): Request | string {
 }
 
 function casesWith(options: CallsOptions): BenchCase[] {
-  return [start, modelCalls(options), pickUp, foreignEvents, longLists, load]
+  return [start, modelCalls(options), pickUp, foreignEvents, longLists, load, telemetry]
 }
 
 function countOf(option: string, text: string): number {

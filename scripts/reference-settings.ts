@@ -35,7 +35,7 @@ export const variables: Readonly<Record<string, SettingText>> = {
   ],
   SWITCHYARD_CONFIG: ['The configuration file, also `--config`', 'none'],
   SWITCHYARD_ROLE: [
-    '`all`; `api` serves requests and runs no sessions; `worker` runs sessions, schedules and sweeps and serves only `/health*`',
+    '`all`; `api` serves requests and runs no sessions; `worker` runs sessions, schedules and sweeps and serves only `/health*` and `/metrics`',
     '`all`',
   ],
   WORKERS: [
@@ -351,6 +351,27 @@ export const settings: Readonly<Record<string, SettingText>> = {
   logging: ['The log line of each request'],
   'logging.requests': ['Level of the line, or `off`', '`info`'],
   'logging.sample': ['Share of the requests that are logged, 0 to 1; 5xx always are', '1'],
+
+  metrics: ['[Metrics](../observability.md#scrape-with-prometheus) for Prometheus'],
+  'metrics.enabled': ['Counts and serves metrics at `/metrics`', '`true`'],
+  'metrics.public': ['`/metrics` needs no key', '`false`'],
+  'metrics.listen': [
+    'Separate address that serves only the metrics, without a key, such as `127.0.0.1:9464`; each further process of `WORKERS` uses the next port',
+    'none',
+  ],
+
+  telemetry: ['[Traces and logs](../observability.md#export-traces) for OpenTelemetry'],
+  'telemetry.content': ['Spans contain messages, arguments and results of tools', '`false`'],
+  'telemetry.otlp': ['The collector'],
+  'telemetry.otlp.endpoint': [
+    'Base URL of a collector that accepts OTLP over HTTP, such as `http://localhost:4318`',
+    'nothing is exported',
+  ],
+  'telemetry.otlp.headers': ['Headers of each request, such as `authorization`', 'none'],
+  'telemetry.otlp.headers.<name>': ['A header'],
+  'telemetry.otlp.logs': ['Also exports log lines', '`false`'],
+  'telemetry.otlp.propagate': ['Upstreams get the trace context in `traceparent`', '`false`'],
+  'telemetry.otlp.sample': ['Share of the traces that are exported, 0 to 1', '1'],
 
   prices: ['[Prices](../configuration.md#prices) of models'],
   'prices.import': [

@@ -24,6 +24,7 @@ export const filesThatNeed: Readonly<Record<SystemProgram, readonly string[]>> =
   wrk: ['bench/upstream/upstream.test.ts'],
   jq: [],
   curl: [],
+  prometheus: ['test/e2e/prometheus.test.ts'],
 }
 
 /** The programs that are missing here, or that this machine does not let work. */
@@ -46,4 +47,5 @@ const files = {
   wrk: '/usr/bin/wrk',
   jq: '/usr/bin/jq',
   curl: '/usr/bin/curl',
+  prometheus: '/usr/bin/prometheus',
 } as const satisfies Partial<Record<SystemProgram, string>>

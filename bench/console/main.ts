@@ -4,6 +4,7 @@
 // Ends with 1 when a figure is over its target.
 import { caseProgram } from '../case-program.ts'
 import { firstPaint } from './first-paint.ts'
+import { firstSteps } from './first-steps.ts'
 import { interactions } from './interactions.ts'
 import { liveEvents } from './live-events.ts'
 import { longSession } from './long-session.ts'
@@ -12,7 +13,7 @@ import { requests } from './requests.ts'
 const program = {
   script: 'bench:console',
   subject: 'console',
-  casesWith: () => [firstPaint, interactions, liveEvents, longSession, requests],
+  casesWith: () => [firstSteps, firstPaint, interactions, liveEvents, longSession, requests],
 }
 
 process.exitCode = await caseProgram(program, process.argv.slice(2))

@@ -126,11 +126,18 @@ export async function startWorker(env: Environment, sent: WorkerStart, stop: Abo
   const { number, overrides, databaseUrl, port, isTerminal } = sent
   return withSmallYoungGeneration(async () => {
     const { loadConfig } = await import('../server/config/load.ts')
-    const reread = () => ({ ...loadConfig({ env, overrides }), databaseUrl, port })
+    const reread = () => ofWorker({ ...loadConfig({ env, overrides }), databaseUrl, port }, number)
     const config = reread()
     const log = { isTerminal, isShared: true, worker: number }
     return startOne(config, { logLevel: config.logLevel, reread, stop, log })
   })
+}
+
+/** Gives each process its own address for metrics: of a shared one, a scrape would reach any of them. */
+function ofWorker(config: Config, number: number): Config {
+  const { listen } = config.metrics
+  if (!listen) return config
+  return { ...config, metrics: { ...config.metrics, listen: { ...listen, port: listen.port + number - 1 } } }
 }
 
 interface OneProcess {
@@ -145,11 +152,14 @@ async function startOne(config: Config, { logLevel, reread, stop, log: { worker,
   const { startServer } = await import('../server/main.ts')
   const { createLog, logStream } = await import('../server/platform/log.ts')
   const { createRequestLog } = await import('../server/platform/request-log.ts')
-  const stream = logStream(output)
+  const { otlp: collector } = config.telemetry
+  // Loaded only when a collector is configured.
+  const otlp = collector && (await import('../server/telemetry/otlp/otlp.ts')).createOtlp(collector)
+  const stream = otlp ? otlp.tee(logStream(output)) : logStream(output)
   const origin = worker === undefined ? {} : { worker }
   const log = createLog(logLevel, stream, origin)
   const requestLog = createRequestLog({ ...config.requestLog, logLevel, stream, origin })
-  return startServer({ config, log, requestLog, reread, stop, isWorker: worker !== undefined })
+  return startServer({ config, log, requestLog, otlp, reread, stop, isWorker: worker !== undefined })
 }
 
 const indented = (text: string): string => text.replaceAll(/^/gm, '  ')

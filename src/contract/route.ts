@@ -63,6 +63,7 @@ export interface Route {
     | 'text/event-stream'
     | 'text/html'
     | 'text/javascript'
+    | 'text/plain'
     | 'audio/mpeg'
     | 'application/octet-stream'
     | 'application/gzip'

@@ -78,6 +78,19 @@ export const systemRoutes = {
     description:
       'Readiness probe: send traffic only while this answers 200. Answers 503 with the reason while the database is unreachable or the process shuts down.',
   }),
+  metrics: route({
+    id: 'system.metrics',
+    method: 'GET',
+    path: '/metrics',
+    access: 'admin',
+    errorShape: 'nested',
+    isOnWorkers: true,
+    responses: { 200: Type.String({ description: 'One line per value, in the text format of Prometheus' }) },
+    produces: 'text/plain',
+    summary: 'Read metrics for Prometheus',
+    description:
+      'Returns the metrics of the process that answers: calls, tokens, costs, sessions, queues, the database and the process itself. With `Accept: application/openmetrics-text` the format is OpenMetrics. Needs no key with `metrics.public: true`; answers 404 with `metrics.enabled: false`.',
+  }),
   openapi: route({
     id: 'system.openapi',
     method: 'GET',

@@ -20,6 +20,7 @@ import { composeRepositories } from './compose/repositories.ts'
 import { composeRuntimes } from './compose/runtimes.ts'
 import { composeSandboxes } from './compose/sandboxes.ts'
 import { composeSessions } from './compose/sessions.ts'
+import { composeTelemetry } from './compose/telemetry.ts'
 import { composeWebhooksAndSchedules } from './compose/webhooks-and-schedules.ts'
 import { composeWorkspaces } from './compose/workspaces.ts'
 import type { Config } from './config/config.ts'
@@ -32,6 +33,8 @@ import { createResultSchemas } from './platform/result-schema/result-schemas.ts'
 import { createRetention } from './retention/retention.ts'
 import { retentionStore } from './retention/store.ts'
 import { folderIdOf } from './system/data-folder-marker.ts'
+import { observedSweep } from './telemetry/observed.ts'
+import type { Otlp } from './telemetry/otlp/otlp.ts'
 
 interface Inputs {
   readonly config: Config
@@ -39,6 +42,8 @@ interface Inputs {
   readonly requestLog: RequestLog
   readonly databaseUrl: string
   readonly keyring: Keyring
+  /** Export of traces and logs; absent without a collector. */
+  readonly otlp?: Otlp | undefined
 }
 
 /** A composed server that does not listen yet. */
@@ -65,7 +70,7 @@ export interface Composed {
  * Builds the server section by section; each uses the sections before it. The order of building is the order of start,
  * and the reverse is the order of stop.
  */
-export async function compose({ config, log, requestLog, databaseUrl, keyring }: Inputs): Promise<Composed> {
+export async function compose({ config, log, requestLog, databaseUrl, keyring, otlp }: Inputs): Promise<Composed> {
   const owner = randomUUID()
   const publicUrl = () => config.publicUrl ?? ownUrl(app.server, config)
   const leaving = new AbortController()
@@ -79,7 +84,21 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const workspacesDir = join(config.dataDir, 'workspaces')
   const folderId = await folderIdOf(workspacesDir, log)
 
-  const ledger = composeLedger({ ...base, callPool })
+  const monitoring = await composeTelemetry({
+    ...base,
+    otlp,
+    callPool,
+    aliasOf: id => calls.gateway.deployment(id)?.alias,
+    readings: () => ({
+      modelStreams: () => gateway.streams,
+      eventStreams: () => engine.slots.total,
+      sessionsRunning: engine.activeCount,
+      deployments: gateway.allDeployments,
+      loopDelayMs: () => loop.meanMs,
+    }),
+  })
+  const { telemetry, traced } = monitoring
+  const ledger = composeLedger({ ...base, callPool, telemetry })
   const { usage, budgets, budgetRows, freezes, toolCalls } = ledger
   const access = await composeAccess({
     ...base,
@@ -88,7 +107,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     network: () => ({ outbound, guard, publicUrl }),
   })
   const { keys, tickets, logins, addressOf, vault, authenticate } = access
-  const calls = composeGateway({ ...base, usage, budgets, freezes })
+  const calls = composeGateway({ ...base, usage, budgets, freezes, telemetry, traced })
   const { gateway, loop, files, outbound, guard, defaultModel } = calls
 
   const memories = composeMemories(base)
@@ -180,6 +199,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     makeRoom: dataFolder.makeRoom,
     agentRows,
     checkSupport: library.agents.checkRuntimeSupport,
+    telemetry,
   })
   const { sessions } = engine
   const sessionFiles = stored.composeFiles(engine)
@@ -243,11 +263,13 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     runAs: access.runAs,
     approvalLinks: engine.approvalLinks,
     events: engine.events,
+    telemetry,
   })
 
+  const retentionRows = retentionStore(base.pool)
   const retention = createRetention({
     settings: config.retention,
-    store: retentionStore(base.pool),
+    store: { ...retentionRows, alone: observedSweep('retention', retentionRows.alone, telemetry) },
     sessions,
     removeFiles: sandboxes.remove,
     removeObject: stored.removeObject,
@@ -285,6 +307,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const forConsole = composeConsole({ ...base, readiness, budgetSettings: ledger.budgetSettings })
   const sections = [
     database,
+    monitoring,
     ledger,
     access,
     calls,
@@ -308,6 +331,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     ...database.parts,
     // Stops before the pools, which do not close while the database does not respond.
     { name: 'request log', stop: requestLog.flush },
+    ...monitoring.parts,
     ...ledger.parts,
     ...access.parts,
     ...calls.parts,

@@ -11,12 +11,15 @@ import { announce } from './running.ts'
 import type { RunningServer, StopOptions } from './running-server.ts'
 import { checkStart, listenProblem } from './start-checks.ts'
 import { prepareDatabase, startDatabase } from './start-database.ts'
+import type { Otlp } from './telemetry/otlp/otlp.ts'
 
 interface Options {
   readonly config: Config
   readonly log: Log
   /** Requests are not logged when absent. */
   readonly requestLog?: RequestLog
+  /** Export of traces and logs; absent without a collector. */
+  readonly otlp?: Otlp | undefined
   /** Reads the configuration again. When given, the server reloads when its configuration file changes. */
   readonly reread?: (() => Config) | undefined
   /** Ends the wait for an unreachable database. */
@@ -33,6 +36,7 @@ export async function startServer({
   config,
   log,
   requestLog = silentRequestLog,
+  otlp,
   reread,
   stop,
   isWorker = false,
@@ -44,7 +48,7 @@ export async function startServer({
     const keyring = await prepareDatabase(database.url, { config, log, stop })
     // Imported this late so that a start that must fail, such as a second one on the data folder, fails fast.
     const { compose } = await import('./compose.ts')
-    const server = await compose({ config, log, requestLog, databaseUrl: database.url, keyring })
+    const server = await compose({ config, log, requestLog, databaseUrl: database.url, keyring, otlp })
     composed = server
     await server.start()
     const url = await listen(server, config)

@@ -46,7 +46,7 @@ async function prepare() {
       tool_calls: [
         {
           name: 'write',
-          input: { path: `${texts[2]?.replaceAll(/[/\0]/g, '_').slice(0, 80)}.html`, content: texts.join('\n') },
+          input: { file_path: `${texts[2]?.replaceAll(/[/\0]/g, '_').slice(0, 80)}.html`, content: texts.join('\n') },
         },
       ],
     },
@@ -59,6 +59,10 @@ async function prepare() {
   const prompt = saying(...answers, { text: 'The last answer.' })
   const { id: session } = await post<{ id: string }>('/session', { agent_id: agent, title: pick(3), prompt: 'x' })
   await post(`/session/${session}/message`, { parts: [{ type: 'text', text: prompt }] })
+  for (const name of names.slice(0, 30)) {
+    const path = encodeURIComponent(name.replaceAll('/', '_').slice(0, 60))
+    await sendOk(service, `PUT /api/sessions/${session}/files/${path}`, { body: hostileTexts.join('\n') })
+  }
   await post('/api/v1/skills', {
     name: 'hostile',
     description: pick(5),
@@ -102,6 +106,7 @@ const pages = [
   '/console/sessions',
   `/console/sessions?open=${session}`,
   `/console/sessions/${session}`,
+  ...['events', 'tools', 'files', 'context'].map(tab => `/console/sessions/${session}?tab=${tab}`),
   '/console/agents',
   `/console/agents/${agent}`,
   `/console/agents/${agent}?tab=versions`,

@@ -111,6 +111,23 @@ test('a session is forked before a message', async t => {
   await page.getByText('Answer one.', { exact: true }).waitFor()
 })
 
+test('a step offers a link to it, and a menu that opens at the first click and by keyboard', async t => {
+  const session = await newSession(saying({ text: 'Answer one.' }))
+  const { page } = await openConsole(t, { service, path: pathOf(session) })
+  const row = page.getByTestId('transcript').getByRole('listitem').first()
+  await row.hover()
+  await row.getByRole('button', { name: 'Copy link' }).waitFor()
+  const actions = row.getByRole('button', { name: 'Actions of this step' })
+  await actions.click()
+  await page.getByRole('menuitem', { name: 'Fork from here' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('menuitem', { name: 'Fork from here' }).waitFor({ state: 'detached' })
+  await actions.focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('menuitem', { name: 'Compare session' }).click()
+  await page.waitForURL(url => url.pathname === '/console/compare' && url.search.includes(session))
+})
+
 test('U03: a cut network shows within 3 s, and no event is lost or doubled after it', async t => {
   const session = await newSession(saying({ text: 'Before the cut.' }))
   const proxy = await startCuttableProxy(t, service.url)
@@ -126,4 +143,18 @@ test('U03: a cut network shows within 3 s, and no event is lost or doubled after
   assert.match((await page.getByTestId('caught-up').textContent()) ?? '', /0 missed/)
   assert.equal(await transcript.getByText('Before the cut.', { exact: true }).count(), 1)
   assert.equal(await transcript.getByText('During the cut.', { exact: true }).count(), 1)
+})
+
+test('U03: a connection that is open but silent counts as lost after 25 s, and nothing is lost after it', async t => {
+  const session = await newSession(saying({ text: 'Before the silence.' }))
+  const proxy = await startCuttableProxy(t, service.url)
+  const { page } = await openConsole(t, { service, url: proxy.url, path: pathOf(session), isFaulty: true })
+  const transcript = page.getByTestId('transcript')
+  await transcript.getByText('Before the silence.', { exact: true }).waitFor()
+  proxy.freeze()
+  await post(`/session/${session}/message`, { parts: [{ type: 'text', text: saying({ text: 'Meanwhile.' }) }] })
+  await page.getByTestId('connection-lost').waitFor({ timeout: 60_000 })
+  proxy.restore()
+  await transcript.getByText('Meanwhile.', { exact: true }).waitFor({ timeout: 60_000 })
+  assert.equal(await transcript.getByText('Meanwhile.', { exact: true }).count(), 1)
 })

@@ -26,14 +26,14 @@ test('a process of the role api accepts prompts and runs no session; one of the 
   }
 })
 
-test('a process of the role worker serves health alone, and names the role and the way out', async () => {
+test('a process of the role worker serves health and metrics, and names the role and the way out', async () => {
   const worker = await startService({ databaseUrl, env: { SWITCHYARD_ROLE: 'worker' } })
   try {
     for (const path of ['/health', '/health/live', '/health/ready', '/health/readiness']) {
       assert.equal((await send(worker, `GET ${path}`)).status, 200, path)
     }
     const message =
-      /this process has the role \\?"worker\\?" and serves only \/health; send the request to a process with SWITCHYARD_ROLE api or all/
+      /this process has the role \\?"worker\\?" and serves only \/health and \/metrics; send the request to a process with SWITCHYARD_ROLE api or all/
     for (const line of [
       'GET /api/agents',
       'POST /v1/messages',

@@ -6,6 +6,7 @@ const mcpServer = 'calls a registered MCP server'
 export const operationExamples: Examples = {
   'system.home': { notRun: 'answers with a page' },
   'system.console': { notRun: 'answers with a page' },
+  'system.metrics': { notRun: 'answers with text that changes with every request' },
   'system.openapi': { notRun: 'the response is this document' },
   'usage.report': { query: { group_by: 'model', from: '2026-01-01' } },
   'usage.tools': { query: { group_by: 'tool,agent' } },

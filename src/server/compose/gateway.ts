@@ -48,6 +48,8 @@ import type { Log } from '../platform/log.ts'
 import { watchLoopDelay } from '../platform/loop-delay.ts'
 import { watchOpenFiles } from '../platform/open-files.ts'
 import { createOutbound } from '../platform/outbound.ts'
+import { observedCall } from '../telemetry/observed.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
 import { reportStore } from '../usage/report-store.ts'
 import { serveUsage } from '../usage/routes.ts'
 import type { Usage } from '../usage/usage.ts'
@@ -63,11 +65,14 @@ interface Needs {
   readonly usage: Usage
   readonly budgets: Budgets
   readonly freezes: Freezes
+  readonly telemetry: Telemetry
+  /** Adds the trace context to calls. */
+  readonly traced: (call: Gateway['call']) => Gateway['call']
 }
 
 /** The gateway: path of all model calls, models in force, and the current configuration. */
 export function composeGateway(needs: Needs) {
-  const { config, log, keyring, pool, db, notifications, audit, usage, budgets, freezes } = needs
+  const { config, log, keyring, pool, db, notifications, audit, usage, budgets, freezes, telemetry } = needs
   const pools = createPools(createOutbound({ allow: config.outboundAllow }))
   const adapterFor = createFormatAdapters({
     pools,
@@ -95,6 +100,7 @@ export function composeGateway(needs: Needs) {
     cache,
     log,
     hints: notifications,
+    onCooldown: telemetry.cooled,
   })
 
   const records = createBodyRecords({
@@ -114,7 +120,13 @@ export function composeGateway(needs: Needs) {
   const guard = () => createOutbound({ allow: current.outboundAllow })
   // Outermost, so that text which hooks remove from a request is neither recorded nor cached.
   const hooked = createHookedGateway({ gateway: recorded, hooks: config.hooks, outbound: guard(), log })
-  const { gateway } = hooked
+  const gateway: Gateway = {
+    ...hooked.gateway,
+    call: needs.traced(observedCall(hooked.gateway.call, telemetry)),
+    get streams() {
+      return hooked.gateway.streams
+    },
+  }
 
   const stored = createStoredResponses({
     store: responseStore(pool),

@@ -16,6 +16,8 @@ import type { Notifications } from '../db/notifications.ts'
 import { DatabaseUnavailable } from '../platform/errors.ts'
 import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
+import { observedBudgets, observedSweep, observedUsage } from '../telemetry/observed.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
 import { usageStore } from '../usage/store.ts'
 import { toolCallStore } from '../usage/tool-call-store.ts'
 import { createToolCallLog } from '../usage/tool-calls.ts'
@@ -31,24 +33,27 @@ interface Needs {
   readonly db: Kysely<Database>
   readonly notifications: Notifications
   readonly audit: Audit
+  readonly telemetry: Telemetry
 }
 
 const isUnavailable = (error: unknown): boolean => error instanceof DatabaseUnavailable
 
 /** Usage ledger, budgets and freezes. */
-export function composeLedger({ config, log, pool, callPool, db, notifications, audit }: Needs) {
-  const usage = createUsage({
+export function composeLedger({ config, log, pool, callPool, db, notifications, audit, telemetry }: Needs) {
+  const ledger = createUsage({
     store: usageStore(callPool),
     log,
     isTransient: isUnavailable,
     isUnreachable: isConnectionLoss,
   })
+  const usage = observedUsage(ledger, telemetry)
   const budgetRows = budgetStore(pool)
   const budgetSettings = createBudgetSettings({ pool, store: budgetRows, audit })
   const { reservationMs } = config.limits
+  const reservations = reservationStore(callPool, { lifetimeMs: reservationMs })
   const budgets = createBudgets({
     store: budgetRows,
-    reservations: reservationStore(callPool, { lifetimeMs: reservationMs }),
+    reservations: { ...reservations, orphans: observedSweep('budgets', reservations.orphans, telemetry) },
     usage,
     notifications,
     log,
@@ -72,7 +77,7 @@ export function composeLedger({ config, log, pool, callPool, db, notifications, 
     toolCalls,
     freezeRows,
     freezes,
-    budgets,
+    budgets: observedBudgets(budgets, telemetry),
     budgetRows,
     budgetSettings,
     parts,

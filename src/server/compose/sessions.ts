@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
+import type { SessionEvent } from '../../contract/events.ts'
 import type { Agents } from '../agents/agents.ts'
 import type { AgentStore } from '../agents/store.ts'
 import { type BudgetStore, budgetChannel } from '../budgets/store.ts'
@@ -84,6 +85,9 @@ import type { Workspaces } from '../workspaces/workspaces.ts'
 /** Event loop delay at which new runs wait; much lower than the delay at which the gateway rejects calls. */
 const busyDelayMs = 10
 
+import { observedSweep } from '../telemetry/observed.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
+
 interface Needs {
   readonly config: Pick<Config, 'limits' | 'publicUrl' | 'approvalLinks'>
   /** False: other processes run the sessions. */
@@ -117,12 +121,26 @@ interface Needs {
   readonly agentRows: AgentStore
   /** Checks the MCP servers that a session gives its agent. */
   readonly checkSupport: Agents['checkRuntimeSupport']
+  readonly telemetry: Telemetry
 }
 
 /** The session engine: queue, event log and its readers, runner, and session routes. */
 export function composeSessions(needs: Needs) {
-  const { owner, shutdown, log, pool, notifications, loop, files, budgetRows, keys, gateway, runtimes, agentRows } =
-    needs
+  const {
+    owner,
+    shutdown,
+    log,
+    pool,
+    notifications,
+    loop,
+    files,
+    budgetRows,
+    keys,
+    gateway,
+    runtimes,
+    agentRows,
+    telemetry,
+  } = needs
 
   // the log
   const events = eventStore(pool)
@@ -131,7 +149,13 @@ export function composeSessions(needs: Needs) {
   const live = new LiveEvents({ store: events, notifications, owner, log })
   const history = historyStore(pool)
   const folds = new FoldCache()
-  const eventLog = createEventLog({ pool, store: events, live, folds, toolCalls: needs.toolCalls })
+  const toolCalls = {
+    note(sessionId: string, events: readonly SessionEvent[]) {
+      needs.toolCalls.note(sessionId, events)
+      telemetry.stored(sessionId, events)
+    },
+  }
+  const eventLog = createEventLog({ pool, store: events, live, folds, toolCalls })
 
   // runs
   const sessionRows = sessionStore(pool)
@@ -142,7 +166,7 @@ export function composeSessions(needs: Needs) {
   const subagentRows = subagentStore(pool)
   const threadRows = threadRequestStore(pool)
   const leaseRows = leaseStore(pool)
-  const leases = new Leases({ store: leaseRows, prompts, notifications, owner, log })
+  const leases = new Leases({ store: leaseRows, prompts, notifications, owner, log, onAcquired: telemetry.leased })
   const wakeUps = createWakeUps(notifications)
   const runner = new Runner({
     sessions: sessionRows,
@@ -165,7 +189,10 @@ export function composeSessions(needs: Needs) {
     agents: agentRows,
     runtimes,
     leases,
-    leaseStore: leaseRows,
+    leaseStore: {
+      ...leaseRows,
+      expireDeadOwners: observedSweep('sessions', leaseRows.expireDeadOwners, telemetry),
+    },
     folderId: needs.folderId,
     workspaces: needs.workspaces,
     promptFiles: needs.promptFiles,
@@ -176,8 +203,9 @@ export function composeSessions(needs: Needs) {
     isPressed: () => pool.waitingCount > 0 || loop.meanMs > busyDelayMs,
   })
   if (needs.runsSessions) wakeUps.listen(id => runner.wake(id), runner.findWork)
+  const disposalRows = disposalStore(pool)
   const disposal = createDisposal({
-    store: disposalStore(pool),
+    store: { ...disposalRows, claim: observedSweep('disposal', disposalRows.claim, telemetry) },
     runtimes,
     settled: id => runner.settled(id),
     log,
@@ -336,6 +364,8 @@ export function composeSessions(needs: Needs) {
     eventReading,
     sessionRows,
     nextPrompt,
+    /** Number of sessions that run in this process. */
+    activeCount: () => runner.activeCount,
     parts,
     serve(app: FastifyInstance) {
       const feed = feedStore(pool)

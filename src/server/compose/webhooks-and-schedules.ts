@@ -23,6 +23,14 @@ import type { EventStore } from '../sessions/log/event-store.ts'
 import { createAnswerOf } from '../sessions/log/run-answer.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { ApprovalLinks } from '../sessions/waits/approval-links.ts'
+import {
+  observedCounts,
+  observedExchange,
+  observedSchedules,
+  observedSend,
+  observedWebhooks,
+} from '../telemetry/observed-triggers.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { Vault } from '../vault/vault.ts'
 import { createDelivery } from '../webhook-endpoints/delivery.ts'
 import { deliveryStore as endpointDeliveryStore } from '../webhook-endpoints/delivery-store.ts'
@@ -65,6 +73,7 @@ interface Needs {
   readonly runAs: RunAs
   readonly approvalLinks: Pick<ApprovalLinks, 'of' | 'pending'>
   readonly events: EventStore
+  readonly telemetry: Telemetry
 }
 
 /** Triggers of prompts (webhooks and schedules), and webhook endpoints that are notified of events. */
@@ -84,11 +93,13 @@ export function composeWebhooksAndSchedules(needs: Needs) {
     agentRows,
     sessions,
     runAs,
+    telemetry,
   } = needs
 
   // webhooks
   const countRows = countStore(pool)
-  const counts = createDeliveryCounts({ store: countRows, log, nowMs: () => Date.now() })
+  const counted = createDeliveryCounts({ store: countRows, log, nowMs: () => Date.now() })
+  const counts = observedCounts(counted, telemetry)
   const admission = createAdmission({
     agents: agentRows,
     vault,
@@ -104,7 +115,7 @@ export function composeWebhooksAndSchedules(needs: Needs) {
   const linksInReplies = config.approvalLinks.includes('replies')
   const replies = createWebhookReplies({
     store: replyStore(pool),
-    exchange: createExchange(outbound),
+    exchange: observedExchange(createExchange(outbound), telemetry),
     vault,
     outbound: guard,
     answerOf: createAnswerOf(needs.events),
@@ -115,7 +126,7 @@ export function composeWebhooksAndSchedules(needs: Needs) {
     },
     log,
   })
-  const webhooks = createWebhooks({
+  const received = createWebhooks({
     store: deliveries,
     agents: agentRows,
     deliver: createDeliver({
@@ -128,19 +139,33 @@ export function composeWebhooksAndSchedules(needs: Needs) {
       log,
     }),
     cipher: payloadCipher,
-    counts,
+    // Its answers and errors are reported as such.
+    counts: counted,
   })
+  const webhooks = observedWebhooks(received, telemetry)
 
   // schedules
   const scheduleRows = scheduleStore(pool)
   const schedules = createSchedules({ pool, store: scheduleRows, agents: agentRows, sessions, audit })
-  const ticker = createTicker({ pool, store: scheduleRows, sessions, agents: agentRows, runAs, log })
+  const ticker = createTicker({
+    pool,
+    store: observedSchedules(scheduleRows, telemetry),
+    sessions,
+    agents: agentRows,
+    runAs,
+    log,
+  })
 
   // webhook endpoints
   const endpointRows = endpointStore(pool)
   const deliveryRows = endpointDeliveryStore(pool)
   const endpointCipher = createRowCipher(keyring, 'webhook_endpoint_secrets')
-  const dispatch = createDispatch({ store: endpointRows, cipher: endpointCipher, send: createSend(outbound), log })
+  const dispatch = createDispatch({
+    store: endpointRows,
+    cipher: endpointCipher,
+    send: observedSend(createSend(outbound), telemetry),
+    log,
+  })
   const sendsLinks = config.approvalLinks.includes('webhook_endpoints')
   const messageOf = createMessageOf(sendsLinks ? needs.approvalLinks.of : async () => [])
   const endpoints = createEndpoints({

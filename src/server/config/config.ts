@@ -444,6 +444,42 @@ export interface SettingSources {
   readonly options: readonly string[]
 }
 
+/** Metrics for Prometheus. */
+export interface MetricsSettings {
+  /** False: nothing is counted, and `GET /metrics` is 404. */
+  readonly isEnabled: boolean
+  /** True: `GET /metrics` needs no key. */
+  readonly isPublic: boolean
+  /** Separate address that serves only the metrics, without a key. */
+  readonly listen: ListenAddress | undefined
+}
+
+export interface ListenAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** Traces and logs for OpenTelemetry. */
+export interface TelemetrySettings {
+  /** Undefined: nothing is exported. */
+  readonly otlp: OtlpSettings | undefined
+  /** True: spans contain messages, tool arguments and tool results. */
+  readonly hasContent: boolean
+}
+
+/** An OpenTelemetry collector, reached by OTLP over HTTP. */
+export interface OtlpSettings {
+  /** Base URL without a trailing slash; `/v1/traces` and `/v1/logs` are appended. */
+  readonly endpoint: string
+  readonly headers: Readonly<Record<string, string>>
+  /** True: log lines are exported, too. */
+  readonly exportsLogs: boolean
+  /** True: upstreams get the trace context of a call. */
+  readonly propagates: boolean
+  /** Share of the traces that are exported, from 0 to 1. */
+  readonly sample: number
+}
+
 /** Settings of the environment and the configuration file. Frozen; a changed file results in a new object. */
 export interface Config {
   readonly host: string
@@ -487,6 +523,8 @@ export interface Config {
   readonly runtimeHarnesses: readonly ConfiguredHarness[]
   readonly mcpServers: readonly ConfiguredMcpServer[]
   readonly requestLog: RequestLogSettings
+  readonly metrics: MetricsSettings
+  readonly telemetry: TelemetrySettings
   /** `host:port` of allowed private addresses. */
   readonly outboundAllow: readonly string[]
   readonly limits: Limits

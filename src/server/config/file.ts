@@ -122,6 +122,17 @@ interface FileValue {
   readonly hooks?: readonly (Partial<HookEntry> | undefined)[]
   readonly router?: RouterBlock
   readonly logging?: { readonly requests?: string; readonly sample?: number }
+  readonly metrics?: { readonly enabled?: boolean; readonly public?: boolean; readonly listen?: string }
+  readonly telemetry?: {
+    readonly content?: boolean
+    readonly otlp?: {
+      readonly endpoint?: string
+      readonly headers?: Readonly<Record<string, string | undefined>>
+      readonly logs?: boolean
+      readonly propagate?: boolean
+      readonly sample?: number
+    }
+  }
   readonly prices?: { readonly import?: readonly (string | undefined)[]; readonly unknown?: string }
   readonly demo?: boolean
 }
@@ -246,6 +257,23 @@ const fileShape: Shape = {
     hooks: { kind: 'list', of: hookEntry },
     router,
     logging: { kind: 'block', keys: { requests: text, sample: { kind: 'number', min: 0 } } },
+    metrics: { kind: 'block', keys: { enabled: flag, public: flag, listen: text } },
+    telemetry: {
+      kind: 'block',
+      keys: {
+        content: flag,
+        otlp: {
+          kind: 'block',
+          keys: {
+            endpoint: text,
+            headers: { kind: 'by name', of: text },
+            logs: flag,
+            propagate: flag,
+            sample: { kind: 'number', min: 0 },
+          },
+        },
+      },
+    },
     prices: { kind: 'block', keys: { import: texts, unknown: text } },
     demo: flag,
   },

@@ -20,6 +20,7 @@ import { routerOfFile } from './router-of-file.ts'
 import { sandboxOfFile } from './sandbox-of-file.ts'
 import { settingSources } from './setting-sources.ts'
 import { oidcOfFile } from './sign-in-of-file.ts'
+import { metricsOfFile, telemetryOfFile } from './telemetry-of-file.ts'
 import {
   bucketWarnings,
   gitHostWarnings,
@@ -115,6 +116,8 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     runtimeHarnesses,
     mcpServers,
     requestLog: loggingOfFile({ file, report }),
+    metrics: metricsOfFile({ file, report }),
+    telemetry: telemetryOfFile({ file, report }),
     outboundAllow,
     limits: limitsOf(file),
     toolLimits: toolLimitsOf(file),

@@ -110,6 +110,8 @@ const startupOnly: Readonly<Record<Exclude<keyof Config, Reloaded>, string>> = {
   workers: 'WORKERS',
   logLevel: 'LOG_LEVEL',
   requestLog: 'logging',
+  metrics: 'metrics',
+  telemetry: 'telemetry',
   drainDelayMs: 'SWITCHYARD_DRAIN_DELAY_MS',
   retention: 'retention',
   workspaces: 'workspaces',

@@ -34,7 +34,7 @@ import { readRequest } from './core/request.ts'
 import type { AdapterFor } from './format-adapters.ts'
 import { type ModelLimits, smallestLimits } from './pricing/price-book.ts'
 import { type Admission, createAdmission } from './routing/admission.ts'
-import { createDeploymentStates } from './routing/attempts.ts'
+import { createDeploymentStates, type OnCooldown } from './routing/attempts.ts'
 import { deploymentRecords } from './routing/deployment-records.ts'
 import type { HintChannel } from './routing/hints.ts'
 import { commonInputs, type ModelInputs } from './routing/model-info.ts'
@@ -57,6 +57,8 @@ interface Options {
   readonly log: Log
   /** Channel to other processes for cooldowns and load of deployments; absent in a single process. */
   readonly hints?: HintChannel
+  /** Called with each cooldown that this process starts. */
+  readonly onCooldown?: OnCooldown
   /** Response cache; absent where responses are not cached. */
   readonly cache?: ResponseCache
   /** For the choice of deployments and the jitter of waits; `Math.random` by default. */
@@ -149,6 +151,7 @@ export function createGateway(options: Options): Gateway {
     cooldown: () => table.config.router.cooldown,
     find: id => table.deployment(id),
     channel: options.hints,
+    onCooldown: options.onCooldown,
     nowMs,
     log,
   })

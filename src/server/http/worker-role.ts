@@ -21,5 +21,5 @@ export function serveAsWorker(app: FastifyInstance, { isFromProgram }: Options):
 const elsewhere = (): AppError =>
   new AppError(
     'unknown_path',
-    'this process has the role "worker" and serves only /health; send the request to a process with SWITCHYARD_ROLE api or all',
+    'this process has the role "worker" and serves only /health and /metrics; send the request to a process with SWITCHYARD_ROLE api or all',
   )

@@ -70,8 +70,8 @@ export function createRequestLog({ level, sample, logLevel, stream, origin = {} 
   return {
     isOn: true,
     write(line) {
-      // Health probes are frequent and not informative.
-      if (line.status < 500 && line.path.startsWith('/health')) {
+      // Health probes and scrapes of metrics are frequent and not informative.
+      if (line.status < 500 && (line.path.startsWith('/health') || line.path === '/metrics')) {
         if (writesProbes) add('debug', line)
       } else if (line.status >= 500 || sample >= 1 || Math.random() < sample) add(level, line)
     },

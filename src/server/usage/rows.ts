@@ -13,6 +13,10 @@ export interface UsageRow
   readonly units?: Readonly<Record<string, number>> | null
   /** Slice of budgets that the call was drawn from instead of a separate reservation. Not stored. */
   readonly slice_id?: string | null
+  /** Kind of the call, as `CallKind`. Not stored. */
+  readonly kind?: string
+  /** Trace context that the caller sent. Not stored. */
+  readonly traceparent?: string | null
 }
 
 /** A budget that just reached its soft limit. Amounts are exact decimals. */

@@ -64,4 +64,8 @@ export async function visit(page: Page, base: string, { path }: Pick<ConsolePage
   })
   await page.evaluate('document.fonts.ready.then(() => undefined)')
   await page.waitForTimeout(200)
+  // Charts are drawn in turn.
+  await page.evaluate(
+    'new Promise(done => requestIdleCallback(() => requestAnimationFrame(() => requestAnimationFrame(done))))',
+  )
 }

@@ -1,5 +1,15 @@
 /** A program of the system that some tests need. */
-export type SystemProgram = 'bubblewrap' | 'socat' | 'chromium' | 'tmux' | 'gcc' | 'libc6-dev' | 'wrk' | 'jq' | 'curl'
+export type SystemProgram =
+  | 'bubblewrap'
+  | 'socat'
+  | 'chromium'
+  | 'tmux'
+  | 'gcc'
+  | 'libc6-dev'
+  | 'wrk'
+  | 'jq'
+  | 'curl'
+  | 'prometheus'
 
 /** The variable in which the runner of the tests names what this machine lacks. */
 export const lackVariable = 'SWITCHYARD_TEST_LACKS'

@@ -1,6 +1,8 @@
-import { Link } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { type MouseEvent, useState } from 'react'
 import { useOverview } from '../data/live.ts'
 import { useIsAdmin } from '../data/sign-in.tsx'
+import { afterPaint } from '../parts/turns.ts'
 import css from './menu.module.css'
 import { menu } from './pages.ts'
 
@@ -12,6 +14,7 @@ interface Props {
 export function Menu({ onNavigate }: Props) {
   const isAdmin = useIsAdmin()
   const pending = useOverview().data?.approvals.pending ?? 0
+  const [pressed, open] = useOpen(onNavigate)
   const groups = menu
     .map(group => ({ ...group, pages: group.pages.filter(page => isAdmin || !page.isAdmin) }))
     .filter(({ pages }) => pages.length > 0)
@@ -26,7 +29,8 @@ export function Menu({ onNavigate }: Props) {
               to={path}
               className={css.link ?? ''}
               activeOptions={{ exact: path === '/', includeSearch: false }}
-              {...(onNavigate && { onClick: onNavigate })}
+              data-pressed={path === pressed || undefined}
+              onClick={event => open(event, path)}
             >
               <Icon size={16} stroke={1.7} aria-hidden />
               <span className="clip">{name}</span>
@@ -42,4 +46,22 @@ export function Menu({ onNavigate }: Props) {
       ))}
     </nav>
   )
+}
+
+/** A click marks its entry at once and opens the page after that: leaving a page with charts takes a moment. */
+function useOpen(onNavigate: (() => void) | undefined) {
+  const navigate = useNavigate()
+  const [pressed, setPressed] = useState<string>()
+  const open = (event: MouseEvent, path: string) => {
+    const isPlain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
+    if (!isPlain) return
+    event.preventDefault()
+    setPressed(path)
+    afterPaint(() => {
+      setPressed(undefined)
+      onNavigate?.()
+      void navigate({ to: path })
+    })
+  }
+  return [pressed, open] as const
 }

@@ -30,7 +30,7 @@ export const timeOfDay = (at: number | string): string => clock.format(new Date(
 /** Formats a count: `812`, `12.3k`, `4.1M`. */
 export function count(value: number): string {
   if (Math.abs(value) < 10_000) return whole.format(value)
-  const [divisor, unit] = Math.abs(value) < 1_000_000 ? [1e3, 'k'] : Math.abs(value) < 1e9 ? [1e6, 'M'] : [1e9, 'G']
+  const [divisor, unit] = Math.abs(value) < 1_000_000 ? [1e3, 'k'] : Math.abs(value) < 1e9 ? [1e6, 'M'] : [1e9, 'B']
   return `${(value / divisor).toFixed(1).replace(/\.0$/, '')}${unit}`
 }
 

@@ -17,3 +17,8 @@ function runNext(): void {
   waiting.shift()
   if (waiting.length > 0) whenIdle(runNext)
 }
+
+/** Runs work after the next paint, so that a click shows its effect before what takes long. */
+export const afterPaint = (work: () => void): void => {
+  requestAnimationFrame(() => setTimeout(work))
+}

@@ -190,6 +190,8 @@ function rowOf(call: Call, parsed: ParsedRequest, facts: Facts): UsageRow {
     price_source: orNull(facts.priceSource),
     held_usd: orNull(facts.reservation?.amountUsd),
     slice_id: orNull(facts.reservation?.sliceId),
+    kind: call.kind,
+    traceparent: text(headers['traceparent']),
     cached: null,
     degraded: clean(listed(outcome.degraded ?? [])),
     first_content_ms: orNull(outcome.firstContentMs),

@@ -71,6 +71,8 @@ export interface Call {
   readonly address?: Address
   /** Names in lower case. Only `anthropic-*`, `x-claude-code-*` and safe `openai-*` headers are forwarded. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Trace context for the upstream; absent unless `telemetry.otlp.propagate` is set. */
+  readonly traceparent?: string
   /** Query of the URL with its `?`, such as `?beta=true`, or empty. Forwarded to upstreams of Anthropic's format. */
   readonly query: string
   readonly requestId: string

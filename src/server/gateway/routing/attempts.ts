@@ -13,8 +13,12 @@ interface Deps {
   readonly cooldowns: Cooldowns
   readonly load: Load
   readonly hints: Pick<Hints, 'cooled'>
+  readonly onCooldown: OnCooldown
   readonly log: Pick<Log, 'warn'>
 }
+
+/** Called when this process starts or extends the cooldown of a deployment. */
+export type OnCooldown = (deployment: Deployment, errorClass: string) => void
 
 /** One attempt to make, with its settings. */
 interface Try {
@@ -31,7 +35,7 @@ interface Try {
 export type MakeTry = (given: Try, sink: Sink) => Promise<Outcome | Failure>
 
 /** Creates the function that makes attempts. Each counts once for its deployment, and each failure is logged once. */
-function createMakeTry({ cooldowns, load, hints, log }: Deps): MakeTry {
+function createMakeTry({ cooldowns, load, hints, onCooldown, log }: Deps): MakeTry {
   const fail = (
     given: Try,
     errorClass: string,
@@ -47,7 +51,9 @@ function createMakeTry({ cooldowns, load, hints, log }: Deps): MakeTry {
         probe,
         ...(cooldownMs !== undefined && { cooldownMs }),
       })
-      if (outMs !== undefined) hints.cooled(target.deployment.id, outMs, errorClass)
+      if (outMs === undefined) return
+      hints.cooled(target.deployment.id, outMs, errorClass)
+      onCooldown(target.deployment, errorClass)
     }
   }
 
@@ -130,6 +136,7 @@ interface StatesOptions {
   readonly cooldown: () => CooldownSettings
   readonly find: (id: string) => Deployment | undefined
   readonly channel: HintChannel | undefined
+  readonly onCooldown?: OnCooldown | undefined
   /** Monotonic. */
   readonly nowMs: () => number
   readonly log: Pick<Log, 'warn'>
@@ -151,7 +158,14 @@ const shareMs = 1_000
 const noHints = { cooled: () => {}, ended: () => {}, loaded: () => {} }
 
 /** Creates the deployment states of this process, which exchanges hints with other processes. */
-export function createDeploymentStates({ cooldown, find, channel, nowMs, log }: StatesOptions): DeploymentStates {
+export function createDeploymentStates({
+  cooldown,
+  find,
+  channel,
+  onCooldown = () => {},
+  nowMs,
+  log,
+}: StatesOptions): DeploymentStates {
   const cooldowns = createCooldowns({ settings: cooldown, nowMs })
   const load = createLoad(nowMs)
   const withDeployment = (id: string, use: (deployment: Deployment) => void): void => {
@@ -171,7 +185,7 @@ export function createDeploymentStates({ cooldown, find, channel, nowMs, log }: 
   return {
     cooldowns,
     load,
-    makeTry: createMakeTry({ cooldowns, load, hints, log }),
+    makeTry: createMakeTry({ cooldowns, load, hints, onCooldown, log }),
     describe: group =>
       group.map(({ deployment }) => {
         const isAlone = group.length === 1

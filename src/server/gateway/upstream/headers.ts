@@ -8,6 +8,12 @@ const forwardedToAnthropic = /^(anthropic-|x-claude-code-)/
 /** Excludes the headers that select an account: like a credential, the account is the deployment's. */
 const forwardedToOpenAi = /^openai-(?!organization$|project$)/
 
+/** What a call passes on in headers. */
+type Forwarding = Pick<Call, 'headers' | 'traceparent'>
+
+const traceOf = ({ traceparent }: Forwarding): { traceparent?: string } =>
+  traceparent === undefined ? {} : { traceparent }
+
 /** Headers of every request to an upstream. */
 export const ownHeaders = {
   'content-type': 'application/json',
@@ -18,20 +24,24 @@ export const ownHeaders = {
 /**
  * Headers for an upstream with Anthropic's format, without the credential. The caller's credential is never forwarded.
  */
-export const anthropicHeaders = (call: Pick<Call, 'headers'>): Record<string, string> =>
-  withForwarded({ ...ownHeaders, 'anthropic-version': '2023-06-01' }, call.headers, forwardedToAnthropic)
+export const anthropicHeaders = (call: Forwarding): Record<string, string> =>
+  withForwarded(
+    { ...ownHeaders, 'anthropic-version': '2023-06-01', ...traceOf(call) },
+    call.headers,
+    forwardedToAnthropic,
+  )
 
 /**
  * Headers for an upstream with OpenAI's formats, without the credential. The caller's credential is never forwarded.
  */
-export const openAiHeaders = (call: Pick<Call, 'headers'>): Record<string, string> =>
-  withForwarded({ ...ownHeaders }, call.headers, forwardedToOpenAi)
+export const openAiHeaders = (call: Forwarding): Record<string, string> =>
+  withForwarded({ ...ownHeaders, ...traceOf(call) }, call.headers, forwardedToOpenAi)
 
 const forwardedToBedrock = /^x-amzn-bedrock-/
 
 /** Headers for Bedrock's own formats: clients select guardrails, traces and tiers in headers. */
-export const bedrockHeaders = (call: Pick<Call, 'headers'>): Record<string, string> =>
-  withForwarded({ ...ownHeaders }, call.headers, forwardedToBedrock)
+export const bedrockHeaders = (call: Forwarding): Record<string, string> =>
+  withForwarded({ ...ownHeaders, ...traceOf(call) }, call.headers, forwardedToBedrock)
 
 /** Request headers that are forwarded to an upstream of any format. */
 export const forwardedHeaders = ({ headers }: Pick<Call, 'headers'>): Record<string, string> =>

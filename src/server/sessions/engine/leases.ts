@@ -57,6 +57,7 @@ export class Leases {
   readonly #prompts: PromptStore
   readonly #owner: string
   readonly #log: Log
+  readonly #onAcquired: (isTakeover: boolean) => void
   readonly #stopRenewing: () => Promise<void>
   readonly #watch: NodeJS.Timeout
   readonly #pace: LeasePace
@@ -67,6 +68,8 @@ export class Leases {
     notifications: Notifications
     owner: string
     log: Log
+    /** Called with each acquired lease; `isTakeover`: the owner before did not hand the session over. */
+    onAcquired?: (isTakeover: boolean) => void
     pace?: LeasePace
   }) {
     this.#pace = deps.pace ?? usualPace
@@ -74,6 +77,7 @@ export class Leases {
     this.#prompts = deps.prompts
     this.#owner = deps.owner
     this.#log = deps.log
+    this.#onAcquired = deps.onAcquired ?? (() => {})
     deps.notifications.on(controlChannel, sessionId => void this.#handleControl(sessionId))
     this.#stopRenewing = every(this.#pace.renewMs, () => this.#renew())
     // Separate from the renewal, which an unresponsive database can block for longer than a lease lives.
@@ -112,6 +116,7 @@ export class Leases {
   }
 
   #register(acquired: AcquiredLease, acquiredAt: number): LeasedSession {
+    this.#onAcquired(acquired.wasAbandoned)
     const warm = this.#warm.get(acquired.sessionId)
     if (warm) return this.#resumeWith(warm, acquired, acquiredAt)
     const { hasOthers: hasNews, ...lease } = acquired

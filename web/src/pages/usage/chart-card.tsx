@@ -97,26 +97,35 @@ function Legend({ series, line }: LegendProps) {
   )
 }
 
-interface ChartProps extends Omit<TimeChartProps, 'line'> {
+interface ChartProps extends Omit<TimeChartProps, 'line' | 'height'> {
+  /** In pixels, 220 by default. */
+  readonly height?: number
   /** What the picture shows, for screen readers. */
   readonly label: string
   readonly line?: { readonly at: number; readonly label: string } | undefined
 }
 
-/** A chart over time with its legend. It is drawn in its turn, once it comes into view. */
-export function LazyChart({ label, line, ...chart }: ChartProps) {
+/** In pixels. */
+const defaultHeight = 220
+
+/** A chart over time with its legend. It is drawn in its turn, once it comes into view; its place is free before. */
+export function LazyChart({ label, line, height = defaultHeight, ...chart }: ChartProps) {
   const { ref, entry } = useIntersection({ rootMargin: '200px' })
   const isDrawn = useTurn(entry?.isIntersecting === true)
   return (
     <>
       <Legend series={chart.series} line={line?.label} />
-      <div ref={ref} className={css.chart} role="img" aria-label={`${label}. The table has the values.`}>
-        {isDrawn ? (
+      <div
+        ref={ref}
+        className={css.chart}
+        style={{ minHeight: height }}
+        role="img"
+        aria-label={`${label}. The table has the values.`}
+      >
+        {isDrawn && (
           <Suspense fallback={<Loading lines={4} />}>
-            <TimeChart {...chart} line={line} />
+            <TimeChart {...chart} height={height} line={line} />
           </Suspense>
-        ) : (
-          <Loading lines={4} />
         )}
       </div>
     </>

@@ -14,7 +14,7 @@ export interface TimeChartProps {
   /** A horizontal line across the chart, such as a budget. */
   readonly line?: { readonly at: number } | undefined
   /** In pixels. */
-  readonly height?: number
+  readonly height: number
 }
 
 const maxLineFactor = 5
@@ -27,7 +27,7 @@ const sumOf = (values: Point['values']): number =>
   Object.values(values).reduce<number>((sum, value) => sum + (value ?? 0), 0)
 
 /** Values over time. The names of series are in a legend beside it, since chart libraries show them as they are. */
-export function TimeChart({ kind, series, points, format, line, height = 220 }: TimeChartProps) {
+export function TimeChart({ kind, series, points, format, line, height }: TimeChartProps) {
   const shared = {
     h: height,
     data: points.map(({ label, values }) => ({ label, ...values })),

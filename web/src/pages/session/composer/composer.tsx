@@ -110,6 +110,7 @@ export function Composer({ sessionId, model, loadModel, isBusy }: Props) {
         <ModelChoice model={model} chosen={chosen} onChange={setChosen} />
         <span className={`${css.effect} soft clip`}>{isBusy ? effect : ''}</span>
         <Button
+          className={css.send ?? ''}
           type="submit"
           disabled={isEmpty || problem !== undefined}
           loading={send.isPending}

@@ -1,0 +1,125 @@
+import { hostname } from 'node:os'
+import { apiVersion } from '../../../contract/api.ts'
+import type { OtlpSettings } from '../../config/config.ts'
+import type { Log, LogStream } from '../../platform/log.ts'
+import { createOutbound } from '../../platform/outbound.ts'
+import { smallRequest } from '../../platform/small-request.ts'
+import type { ExportCounts } from '../metrics/metrics.ts'
+import { logsBody, tracesBody } from './encoding.ts'
+import { createExportQueue, type ExportQueue, type PostResult } from './export-queue.ts'
+import type { Attributes, Span } from './span.ts'
+
+/** Export to an OpenTelemetry collector, by OTLP over HTTP in JSON. */
+export interface Otlp {
+  readonly settings: OtlpSettings
+  /** Queues an ended span. */
+  readonly addSpan: (span: Span) => void
+  /** Remembers the trace of a request, for its log lines. */
+  readonly noteTrace: (requestId: string, traceId: string) => void
+  /** Returns a stream that writes to `stream`, and exports the lines if that is configured. */
+  readonly tee: (stream: LogStream) => LogStream
+  /** Reports problems of the export to `log`, at most once a minute. */
+  readonly reportTo: (log: Pick<Log, 'warn'>) => void
+  readonly counts: () => readonly ExportCounts[]
+  /** Exports what is queued, within a short time. */
+  readonly stop: () => Promise<void>
+}
+
+const stopMs = 2_000
+const requestMs = 10_000
+const reportMs = 60_000
+/** Requests whose trace is remembered for log lines. */
+const maxTraces = 5_000
+
+/** Fixed part of a queued span, in characters. */
+const spanSize = 600
+
+const lengthOf = ({ attributes }: Span): number =>
+  Object.values(attributes).reduce<number>(
+    (sum, value) => sum + (typeof value === 'string' ? value.length : 0),
+    spanSize,
+  )
+
+export function createOtlp(settings: OtlpSettings): Otlp {
+  const resource: Attributes = {
+    'service.name': 'switchyard',
+    'service.version': apiVersion,
+    'service.instance.id': `${hostname()}-${process.pid}`,
+  }
+  const { endpoint, headers } = settings
+  const { hostname: host, port, protocol } = new URL(endpoint)
+  // The operator names the collector, which is often a private address.
+  const outbound = createOutbound({ allow: [`${host}:${port || (protocol === 'https:' ? '443' : '80')}`] })
+
+  async function post(path: string, body: string): Promise<PostResult> {
+    try {
+      const { status } = await smallRequest(outbound, {
+        method: 'POST',
+        url: `${endpoint}${path}`,
+        headers: { 'content-type': 'application/json', ...headers },
+        body,
+        totalMs: requestMs,
+      })
+      return { status, problem: undefined }
+    } catch (error) {
+      return { status: undefined, problem: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  let log: Pick<Log, 'warn'> | undefined
+  let reportedAt = Number.NEGATIVE_INFINITY
+  const onProblem = (problem: string): void => {
+    if (performance.now() - reportedAt < reportMs) return
+    reportedAt = performance.now()
+    log?.warn({ endpoint, problem }, 'cannot export telemetry')
+  }
+
+  const traces = new Map<string, string>()
+  const spans = createExportQueue<Span>({
+    post: batch => post('/v1/traces', tracesBody(resource, batch)),
+    onProblem,
+    sizeOf: lengthOf,
+  })
+  const lines = settings.exportsLogs
+    ? createExportQueue<string>({
+        post: batch =>
+          post(
+            '/v1/logs',
+            logsBody(resource, batch, id => traces.get(id)),
+          ),
+        onProblem,
+        sizeOf: line => line.length,
+      })
+    : undefined
+
+  return {
+    settings,
+    addSpan: spans.add,
+    noteTrace(requestId, traceId) {
+      if (!lines) return
+      traces.set(requestId, traceId)
+      if (traces.size > maxTraces) for (const oldest of traces.keys().take(1)) traces.delete(oldest)
+    },
+    tee(stream) {
+      if (!lines) return stream
+      return {
+        write(text) {
+          stream.write(text)
+          for (const line of text.split('\n')) if (line !== '') lines.add(line)
+        },
+      }
+    },
+    reportTo(given) {
+      log = given
+    },
+    counts: () => [countsOf('traces', spans), ...(lines ? [countsOf('logs', lines)] : [])],
+    async stop() {
+      await Promise.all([spans.stop(stopMs), lines?.stop(stopMs)])
+    },
+  }
+}
+
+const countsOf = (
+  signal: ExportCounts['signal'],
+  { exported, droppedByQueue, droppedByCollector }: Omit<ExportQueue<never>, 'add' | 'stop'>,
+): ExportCounts => ({ signal, exported, droppedByQueue, droppedByCollector })

@@ -1,0 +1,172 @@
+import { type SessionEvent, textOfContent } from '../../../contract/events.ts'
+import { createOpenRuns, type EndedRun, type OpenRun } from '../open-runs.ts'
+import { createOpenToolCalls, type EndedToolCall } from '../open-tool-calls.ts'
+import type { Attributes, Span } from './span.ts'
+import { spanIdOf, traceIdOf } from './trace-context.ts'
+
+interface Options {
+  readonly add: (span: Span) => void
+  /** True: spans contain messages, arguments and results. */
+  readonly hasContent: boolean
+}
+
+/** What is known of a session while it runs here. */
+interface Open {
+  /** Id of the event that began the current step, and its time. */
+  step?: { readonly id: string; readonly startMs: number } | undefined
+  agentId?: string | undefined
+  output?: string | undefined
+}
+
+/** Spans of runs, steps and tool calls, from the events of sessions. */
+export interface SessionSpans {
+  note(sessionId: string, event: SessionEvent): void
+  /** Returns the span id of the current step of a session; undefined without one. */
+  stepOf(sessionId: string): string | undefined
+  noteAgent(sessionId: string, agentId: string): void
+}
+
+const maxOpen = 10_000
+/** Messages of prompts that have not run yet. */
+const maxInputs = 1_000
+/** Longest content of one attribute in characters. */
+const maxContent = 32_000
+
+export function createSessionSpans({ add, hasContent }: Options): SessionSpans {
+  const runs = createOpenRuns()
+  const toolCalls = createOpenToolCalls()
+  const open = new Map<string, Open>()
+  /** By prompt. */
+  const inputs = new Map<string, string>()
+
+  function openOf(sessionId: string): Open {
+    const found = open.get(sessionId) ?? {}
+    open.set(sessionId, found)
+    if (open.size > maxOpen) for (const oldest of open.keys().take(1)) open.delete(oldest)
+    return found
+  }
+
+  /** Ends the current step. */
+  function endStep(sessionId: string, { runId }: Pick<OpenRun, 'runId'>, endMs: number): void {
+    const { step } = openOf(sessionId)
+    if (!step) return
+    openOf(sessionId).step = undefined
+    const attributes = { 'gen_ai.conversation.id': sessionId, 'switchyard.run_id': runId }
+    const { id, startMs } = step
+    add({ ...placed(runId, spanIdOf(id), spanIdOf(runId)), name: 'step', kind: 'internal', startMs, endMs, attributes })
+  }
+
+  function noteContent(sessionId: string, event: SessionEvent): void {
+    if (event.type === 'user.message' && event.prompt_id !== undefined) {
+      inputs.set(event.prompt_id, textOfContent(event.content).slice(0, maxContent))
+      if (inputs.size > maxInputs) for (const oldest of inputs.keys().take(1)) inputs.delete(oldest)
+    }
+    if (event.type === 'agent.message') openOf(sessionId).output = textOfContent(event.content)
+  }
+
+  return {
+    stepOf(sessionId) {
+      const step = open.get(sessionId)?.step
+      return step && spanIdOf(step.id)
+    },
+    noteAgent(sessionId, agentId) {
+      const found = open.get(sessionId)
+      if (found) found.agentId = agentId
+    },
+    note(sessionId, event) {
+      if (hasContent) noteContent(sessionId, event)
+      const run = runs.of(sessionId)
+      if (event.type === 'span.model_request_start' && run) {
+        const startMs = Date.parse(event.processed_at)
+        endStep(sessionId, run, startMs)
+        openOf(sessionId).step = { id: event.id, startMs }
+      }
+      const call = toolCalls.note(sessionId, event)
+      if (call && run) add(spanOfToolCall(call, { sessionId, run, stepId: this.stepOf(sessionId), hasContent }))
+      const ended = runs.note(sessionId, event)
+      if (!ended) return
+      endStep(sessionId, ended, ended.endMs)
+      const { agentId, output } = openOf(sessionId)
+      const input = ended.promptId === undefined ? undefined : inputs.get(ended.promptId)
+      add(spanOfRun(ended, sessionId, { agentId, input, output }))
+      open.delete(sessionId)
+      inputs.delete(ended.promptId ?? '')
+    },
+  }
+}
+
+const placed = (runId: string, spanId: string, parentId: string | undefined) => ({
+  traceId: traceIdOf(runId),
+  spanId,
+  parentId,
+})
+
+interface Around {
+  readonly sessionId: string
+  readonly run: OpenRun
+  readonly stepId: string | undefined
+  readonly hasContent: boolean
+}
+
+function spanOfToolCall(call: EndedToolCall, { sessionId, run, stepId, hasContent }: Around): Span {
+  const { id, tool, kind, startMs, endMs, isError, input, content } = call
+  const shown: Attributes = hasContent
+    ? { 'gen_ai.tool.call.arguments': contentOf(input), 'gen_ai.tool.call.result': contentOf(content) }
+    : {}
+  return {
+    ...placed(run.runId, spanIdOf(`tool ${sessionId} ${id}`), stepId ?? spanIdOf(run.runId)),
+    name: `execute_tool ${tool}`,
+    kind: 'internal',
+    startMs,
+    endMs,
+    error: isError ? 'tool_error' : undefined,
+    attributes: {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': tool,
+      'gen_ai.tool.call.id': id,
+      'gen_ai.tool.type': kind === 'mcp' ? 'extension' : 'function',
+      'gen_ai.conversation.id': sessionId,
+      'error.type': isError ? 'tool_error' : undefined,
+      'switchyard.run_id': run.runId,
+      ...shown,
+    },
+  }
+}
+
+interface Known {
+  readonly agentId: string | undefined
+  readonly input: string | undefined
+  readonly output: string | undefined
+}
+
+/** A part of a run without its start, such as after a takeover, is a child of the run. */
+function spanOfRun({ runId, promptId, startMs, endMs, outcome }: EndedRun, sessionId: string, known: Known): Span {
+  const root = spanIdOf(runId)
+  const isWhole = startMs !== undefined
+  const { agentId, input, output } = known
+  return {
+    ...placed(runId, isWhole ? root : spanIdOf(`${runId} ${endMs}`), isWhole ? undefined : root),
+    name: 'invoke_agent',
+    kind: 'internal',
+    startMs: startMs ?? endMs,
+    endMs,
+    error: outcome === 'failed' ? 'run_failed' : undefined,
+    attributes: {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.id': agentId,
+      'gen_ai.conversation.id': sessionId,
+      'error.type': outcome === 'failed' ? 'run_failed' : undefined,
+      'switchyard.run_id': runId,
+      'switchyard.prompt_id': promptId,
+      'switchyard.outcome': outcome,
+      'gen_ai.input.messages': messageOf('user', input),
+      'gen_ai.output.messages': messageOf('assistant', output),
+    },
+  }
+}
+
+const messageOf = (role: 'user' | 'assistant', text: string | undefined): string | undefined =>
+  text && JSON.stringify([{ role, parts: [{ type: 'text', content: text.slice(0, maxContent) }] }])
+
+const contentOf = (value: unknown): string | undefined =>
+  (typeof value === 'string' ? value : JSON.stringify(value))?.slice(0, maxContent)

@@ -1,0 +1,19 @@
+export type AttributeValue = string | number | boolean | readonly string[]
+
+/** Attributes by name; those without a value are omitted. */
+export type Attributes = Readonly<Record<string, AttributeValue | null | undefined>>
+
+/** An ended span. Times are milliseconds since 1970. */
+export interface Span {
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentId: string | undefined
+  readonly name: string
+  /** `client`: a request to another service; `internal`: work of this one. */
+  readonly kind: 'internal' | 'client'
+  readonly startMs: number
+  readonly endMs: number
+  readonly attributes: Attributes
+  /** What went wrong; undefined for a success. */
+  readonly error?: string | undefined
+}
