@@ -2,21 +2,17 @@
 // npm test                                               every test
 // npm test -- <files>                                    these files
 // npm test -- <files> --test-name-pattern=<expression>   tests of these files whose name matches
-import { execFileSync } from 'node:child_process'
 import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { lackVariable, type SystemProgram } from '../test/support/service/lack.ts'
+import type { SystemProgram } from '../test/support/service/lack.ts'
 import { runTests } from './run-tests.ts'
-import { withServiceBundle } from './service-bundle.ts'
 import { filesThatNeed, lackingPrograms } from './system-programs.ts'
-import { variablesOf, withTestDatabase } from './test-database.ts'
+import { withTestEnvironment } from './test-environment.ts'
 import { testPlan } from './test-plan.ts'
 
 const root = join(import.meta.dirname, '..')
-/** Folders with packages of their own, which only tests need. */
-const packages = ['clients', 'api-reference'].map(name => join(root, 'test', name))
 
 process.exitCode = await main(process.argv.slice(2))
 
@@ -41,19 +37,10 @@ async function main(args: string[]): Promise<number> {
     process.stderr.write(`The tests need ${lacking.join(' and ')}: apt-get install ${lacking.join(' ')}\n`)
     return 1
   }
-  for (const folder of packages)
-    execFileSync(process.execPath, [join(import.meta.dirname, 'install.mjs'), folder], { stdio: 'inherit' })
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-test-plan-'))
   try {
     const entries = patterns.length > 0 ? files : testPlan(files, folder)
-    return await withServiceBundle(program =>
-      withTestDatabase(database => {
-        // A test that starts a server gives it its own database, so the caller's must not reach it.
-        const { DATABASE_URL: _, ...env } = process.env
-        const variables = { ...env, ...program, ...variablesOf(database), [lackVariable]: lacking.join(' ') }
-        return runTests(entries, { env: variables, namePatterns })
-      }),
-    )
+    return await withTestEnvironment(lacking, env => runTests(entries, { env, namePatterns }))
   } finally {
     rmSync(folder, { recursive: true })
     process.stdout.write(`${files.length} test files examined\n`)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allRoutes, apiVersion, everyPath } from '../src/contract/api.ts'
 import { type Access, type Route, successStatus } from '../src/contract/route.ts'
+import { spellingsOf } from './support/service/path-spellings.ts'
 import { open, type Sent, send, type Target } from './support/service/send.ts'
 import { startService } from './support/service/service.ts'
 
@@ -30,7 +31,7 @@ async function ask(target: Target, line: string, sent: Sent): Promise<{ status: 
 }
 
 for (const route of keyed) {
-  test(`${lineOf(route)} answers 401 with the same body to a caller without a key, or with a wrong one`, async () => {
+  test(`S07: ${lineOf(route)} answers 401 with the same body to a caller without a key, or with a wrong one`, async () => {
     const wrong = [{ authorization: `Bearer ${wrongKey}` }, { 'x-api-key': wrongKey }, { 'x-goog-api-key': wrongKey }]
     for (const headers of [{}, ...wrong]) {
       const answer = await send(stranger, lineOf(route), { headers })
@@ -42,7 +43,7 @@ for (const route of keyed) {
   })
 }
 
-test('the master key opens every route, as Bearer in any case and as x-api-key', async () => {
+test('S01: the master key opens every route, as Bearer in any case and as x-api-key', async () => {
   const { key } = service
   const spellings = [
     { authorization: `Bearer ${key}` },
@@ -69,14 +70,14 @@ const refused: readonly (readonly [guarantee: string, headers: Record<string, st
   ['the key in quotes', { 'x-api-key': `"${service.key}"` }],
 ]
 for (const [guarantee, headers] of refused) {
-  test(`401: ${guarantee}`, async () => {
+  test(`S01: 401: ${guarantee}`, async () => {
     const answer = await send(stranger, 'GET /api/agents', { headers })
     assert.equal(answer.status, 401)
     assert.equal(answer.text, unauthorized)
   })
 }
 
-test('?key= is read on the event stream and by Google’s routes alone, and a header wins over it', async () => {
+test('S45: ?key= is read on the event stream and by Google’s routes alone, and a header wins over it', async () => {
   assert.equal((await send(stranger, `${stream}?key=${service.key}`)).status, 404)
   assert.equal((await send(stranger, `${stream}?key=${wrongKey}`)).status, 401)
   const headers = { authorization: `Bearer ${wrongKey}` }
@@ -90,7 +91,7 @@ test('?key= is read on the event stream and by Google’s routes alone, and a he
   }
 })
 
-test('public routes answer without a key', async () => {
+test('S07: public routes answer without a key', async () => {
   assert.deepEqual(
     publicRoutes.map(({ path }) => path),
     [
@@ -132,7 +133,7 @@ test('a caller without access is rejected before the body is read', async () => 
   assert.equal((await send(stranger, 'POST /session', { headers: { 'x-api-key': wrongKey }, body: '{' })).status, 401)
 })
 
-test('every route is in the OpenAPI 3.1 document with its statuses, and nothing else is', async () => {
+test('S07: every route is in the OpenAPI 3.1 document with its statuses, and nothing else is', async () => {
   const document = (await send(stranger, 'GET /openapi.json')).json<{
     openapi: string
     info: { version: string }
@@ -158,7 +159,7 @@ test('every route is in the OpenAPI 3.1 document with its statuses, and nothing 
   assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, allRoutes.length)
 })
 
-test('P1: every path of every route is bound: with a key none answers "no such path" or "wrong method"', async () => {
+test('P1, S07: every path of every route is bound: with a key none answers "no such path" or "wrong method"', async () => {
   for (const route of everyPath) {
     const answer = await ask(service, lineOf(route), route.body ? { body: {} } : {})
     assert.notEqual(answer.status, 405, route.id)
@@ -207,7 +208,7 @@ test('a wrong method is 405 with Allow, and 401 without a key', async () => {
   }
 })
 
-test('errors have the shape of their path', async () => {
+test('S41: errors have the shape of their path', async () => {
   const nested = (await send(service, 'GET /session/ses_nothing')).json()
   assert.deepEqual(nested, { error: { type: 'gateway_error', message: 'session ses_nothing not found' } })
   const plain = (await send(service, 'GET /api/v1/managed_agents/sessions/ses_nothing')).json()
@@ -230,39 +231,7 @@ test('errors have the shape of their path', async () => {
   assert.equal(missing.error.type, 'gateway_error')
 })
 
-const mutations = (path: string): string[] => {
-  const [, first = '', ...rest] = path.split('/')
-  const tail = rest.length === 0 ? '' : `/${rest.join('/')}`
-  return [
-    `/${path}`,
-    `${path}/`,
-    `${path}//`,
-    `${path}.`,
-    `${path};x=1`,
-    `${path}%00`,
-    `${path}%20`,
-    `${path}?`,
-    `${path}#`,
-    path.toUpperCase(),
-    path.replaceAll('/', '\\'),
-    `/%2e${path}`,
-    `/.${path}`,
-    `/%2e%2e${path}`,
-    `/docs/..${path}`,
-    `/docs/%2e%2e${path}`,
-    `/health/..%2f${path.slice(1)}`,
-    `/openapi.json/..${path}`,
-    `/${first}/${tail}`,
-    `/${first}%2f${rest.join('/')}`,
-    `/${first}/.${tail}`,
-    `/%${first.charCodeAt(0).toString(16)}${first.slice(1)}${tail}`,
-    `/%25${first.charCodeAt(0).toString(16)}${first.slice(1)}${tail}`,
-    `http://127.0.0.1${path}`,
-    `http://elsewhere.example${path}`,
-  ]
-}
-
-test('no spelling of a path gets in without a key', async () => {
+test('S05: no spelling of a path gets in without a key', async () => {
   for (const path of [
     '/api/agents',
     '/session',
@@ -270,14 +239,14 @@ test('no spelling of a path gets in without a key', async () => {
     '/api/capabilities',
     '/api/v1/managed_agents/sessions',
   ]) {
-    for (const spelling of mutations(path)) {
+    for (const spelling of spellingsOf(path)) {
       const { status } = await send(stranger, `GET ${spelling}`)
       assert.ok(status >= 400 && status < 500, `GET ${spelling} answered ${status}`)
     }
   }
 })
 
-test('a path that cannot be decoded is 401 without a key and 400 in our shape with one', async () => {
+test('S05: a path that cannot be decoded is 401 without a key and 400 in our shape with one', async () => {
   assert.equal((await send(stranger, 'GET /api/agents%zz')).text, unauthorized)
   const answer = await send(service, 'GET /api/agents%zz')
   assert.equal(answer.status, 400)
@@ -288,7 +257,7 @@ test('a path that cannot be decoded is 401 without a key and 400 in our shape wi
   assert.equal((await send(service, `GET ${tooLong}`)).status, 404)
 })
 
-test('what is no HTTP, and headers above 16 KB, are rejected in our shape', async () => {
+test('S50: what is no HTTP, and headers above 16 KB, are rejected in our shape', async () => {
   for (const [line, headers, status] of [
     ['GET \\api\\agents', {}, 400],
     ['GET /health', { 'x-big': 'a'.repeat(17_000) }, 431],
@@ -300,7 +269,7 @@ test('what is no HTTP, and headers above 16 KB, are rejected in our shape', asyn
   }
 })
 
-test('no header of a proxy changes path, method or caller', async () => {
+test('S05: no header of a proxy changes path, method or caller', async () => {
   const headers = {
     'x-original-url': '/health',
     'x-rewrite-url': '/health',
@@ -315,7 +284,7 @@ test('no header of a proxy changes path, method or caller', async () => {
   assert.deepEqual((await send(stranger, 'GET /health', towardsAgents)).json(), { status: 'ok' })
 })
 
-test('M7: without a master key this machine is let in; a foreign Host, Origin or page is 403', async () => {
+test('M7, S04, S42: without a master key this machine is let in; a foreign Host, Origin or page is 403', async () => {
   const unlocked = await startService({ key: null })
   const host = new URL(unlocked.url).host
   assert.equal((await send(unlocked, 'GET /api/agents')).status, 200)

@@ -1,5 +1,6 @@
 import type { Client } from '../client/client.ts'
 import { ApiError } from '../client/failures.ts'
+import type { LogSinkState } from '../contract/log-sinks.ts'
 import type { Finding } from '../server/doctor.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import type { LocalService, ServerInputs } from './local-service.ts'
@@ -20,7 +21,9 @@ export async function doctor(
   const service = await examineService(client)
   // A running service uses its port, so the port is not checked then.
   const port = service.state === 'ok' ? undefined : await server.examinePort(inputs)
-  const findings = [examineNode(nodeVersion), ...(await server.examine(inputs)), service, ...(port ? [port] : [])]
+  const sinks = service.state === 'ok' ? await examineLogSinks(client) : []
+  const others = [...sinks, ...(port ? [port] : [])]
+  const findings = [examineNode(nodeVersion), ...(await server.examine(inputs)), service, ...others]
   const hasFailed = findings.some(({ state }) => state === 'fail')
   out.data({ ok: !hasFailed, findings })
   for (const line of findings.flatMap(findingLines)) out.line(...line)
@@ -54,6 +57,30 @@ async function examineService(client: Client): Promise<Finding> {
     }
     return { name, state: 'warn', detail: `not running at ${baseUrl}`, next: 'start it: npm start' }
   }
+}
+
+const lagLimitMs = 60_000
+
+/** Checks the log sinks of a running service; none where the key may not read them. */
+async function examineLogSinks(client: Client): Promise<Finding[]> {
+  try {
+    const { log_sinks: sinks } = await client.logSinks.list({}, { signal: AbortSignal.timeout(readyTimeoutMs) })
+    return sinks.map(sinkFinding)
+  } catch {
+    return []
+  }
+}
+
+function sinkFinding({ name, stream, waiting, lag_ms, last_error }: LogSinkState): Finding {
+  const base = { name: `log sink ${name}` }
+  const lag = `${waiting} rows of ${stream} wait, the oldest for ${Math.round(lag_ms / 1_000)} s`
+  if (last_error !== null) {
+    const next = 'correct the receiver or the entry in log_sinks; the service retries, and keeps the rows in its ledger'
+    return { ...base, state: 'warn', detail: `${last_error}; ${lag}`, next }
+  }
+  if (lag_ms < lagLimitMs) return { ...base, state: 'ok', detail: `${stream}: ${waiting} rows wait` }
+  const next = 'check that a process with the role all or worker runs, and how fast the receiver answers'
+  return { ...base, state: 'warn', detail: lag, next }
 }
 
 const marks: Readonly<Record<Finding['state'], Piece>> = {

@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import type { Config, Environment, Overrides } from '../server/config/config.ts'
 import type { Finding } from '../server/doctor.ts'
+import type { ConvertedConfig } from '../server/litellm/convert-config.ts'
+import type { KeysReport } from '../server/litellm/import-keys.ts'
 import type { SecretsReport } from '../server/rotation.ts'
 import type { Running } from '../server/running.ts'
 import type { RunningServer } from '../server/running-server.ts'
@@ -40,6 +42,13 @@ export interface LocalService {
   examinePort(inputs: ServerInputs): Promise<Finding | undefined>
   upgrade(config: Config, mode: 'plan' | 'apply'): Promise<Upgrade>
   readonly secrets: LocalSecrets
+  readonly liteLlm: LocalLiteLlm
+}
+
+/** Import from LiteLLM; the service may run meanwhile. */
+interface LocalLiteLlm {
+  convert(source: string): Promise<ConvertedConfig>
+  importKeys(config: Config, source: { readonly sourceUrl: string; readonly isDryRun: boolean }): Promise<KeysReport>
 }
 
 /** Tasks on encryption keys; the service may run meanwhile. */
@@ -92,6 +101,17 @@ export const localService: LocalService = {
     status: config => onSecrets(config, (rotation, inputs) => rotation.examineSecrets(inputs)),
     reseal: config => onSecrets(config, (rotation, inputs) => rotation.reencryptSecrets(inputs)),
     forget: (config, keyId) => onSecrets(config, (rotation, inputs) => rotation.forgetKey(inputs, keyId)),
+  },
+  liteLlm: {
+    async convert(source) {
+      const { convertLiteLlmConfig } = await import('../server/import-litellm.ts')
+      return explained(async () => convertLiteLlmConfig(source), 'could not convert the configuration')
+    },
+    async importKeys(config, source) {
+      const { importLiteLlmKeys } = await import('../server/import-litellm.ts')
+      const { createLog } = await import('../server/platform/log.ts')
+      return explained(() => importLiteLlmKeys({ ...source, config, log: createLog('error') }), 'could not import keys')
+    },
   },
 }
 

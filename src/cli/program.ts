@@ -4,6 +4,7 @@ import { addApprovalCommands } from './approval-commands.ts'
 import { addControlCommands } from './control-commands.ts'
 import { type ExitCode, exitCodeHelp, exitCodes } from './exit-codes.ts'
 import { exitCodeOf, reportFailure } from './failures.ts'
+import { addImportCommands } from './import-commands.ts'
 import { addKeyCommands } from './key-commands.ts'
 import { addLocalCommands } from './local-commands.ts'
 import { addMemoryCommands } from './memory-commands.ts'
@@ -65,6 +66,7 @@ function programOf(registry: Registry): Command {
     .option('--json', 'print JSON instead of text')
     .addHelpText('after', exitCodeHelp)
   addLocalCommands(program, registry)
+  addImportCommands(program, registry)
   addSessionCommands(program, registry)
   addSkillCommands(program, registry)
   addApprovalCommands(program, registry)

@@ -13,7 +13,7 @@ import { A2aPushConfig, A2aPushConfigList, pushPage } from './a2a-push.ts'
 import { named } from './named.ts'
 import { promptBodyLimit } from './prompt-files.ts'
 import { route } from './route.ts'
-import { JsonObject } from './schemas.ts'
+import { eventStream, JsonObject } from './schemas.ts'
 
 /** The version of the protocol that the service speaks. */
 export const a2aVersion = '1.0'
@@ -70,6 +70,7 @@ export const a2aRoutes = {
   }),
   rpc: route({
     id: 'a2a.rpc',
+    alternatives: eventStream,
     method: 'POST',
     path: '/a2a/{agent}',
     bodyLimit: promptBodyLimit,

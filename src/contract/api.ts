@@ -12,6 +12,7 @@ import { eventRoutes } from './event-routes.ts'
 import { fileRoutes } from './files.ts'
 import { geminiRoutes } from './gemini.ts'
 import { keyRoutes } from './keys.ts'
+import { logSinkRoutes } from './log-sinks.ts'
 import { managedAgentRoutes } from './managed-agents.ts'
 import { dialectSessionRoutes } from './managed-sessions.ts'
 import { threadRoutes } from './managed-threads.ts'
@@ -91,6 +92,7 @@ export const api = {
   Vault: vaultRoutes,
   Audit: auditRoutes,
   Usage: usageRoutes,
+  LogSinks: logSinkRoutes,
   Providers: providerRoutes,
   ModelSettings: modelSettingRoutes,
   Deployments: deploymentRoutes,
@@ -120,6 +122,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   AgentRuntimes: 'Runtimes',
   Keys: 'API Keys',
   Controls: 'Kill switches',
+  LogSinks: 'Usage',
   ModelSettings: 'Models',
   Deployments: 'Models',
   Native: 'Provider APIs',

@@ -17,7 +17,7 @@ export const AnthropicError = named(
   Type.Object({
     type: Type.Literal('error'),
     error: Type.Object({ type: Type.String(), message: Type.String() }),
-    request_id: Type.String(),
+    request_id: Type.Optional(Type.String({ description: 'Absent in an error that a provider sent without it' })),
   }),
 )
 

@@ -139,6 +139,7 @@ const methodsUnder = ({ version, suffix, hasShortPaths }: Version) => ({
       }),
     },
     produces: 'text/event-stream',
+    alternatives: { 'application/json': Type.Array(GenerateResponse) },
     summary: 'Generate content as a stream',
     description:
       'Sends a conversation to a model in Gemini’s format. `alt=sse` answers with server-sent events, else with one JSON array.',

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { maxMcpBytes } from './mcp.ts'
 import { route } from './route.ts'
-import { JsonObject } from './schemas.ts'
+import { eventStream, JsonObject } from './schemas.ts'
 
 const ProxyPath = Type.Object({ server: Type.String() })
 const proxy = {
@@ -18,6 +18,7 @@ export const mcpProxyRoutes = {
   post: route({
     ...proxy,
     id: 'mcp_proxy.post',
+    alternatives: eventStream,
     method: 'POST',
     bodyLimit: maxMcpBytes,
     body: Type.Unknown(),
@@ -54,6 +55,7 @@ export const mcpAggregateRoutes = {
     access: 'key',
     errorShape: 'jsonrpc',
     id: 'mcp_aggregate.post',
+    alternatives: eventStream,
     method: 'POST',
     path: '/mcp',
     body: Type.Unknown(),

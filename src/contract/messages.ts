@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { named } from './named.ts'
 import { route } from './route.ts'
+import { eventStream } from './schemas.ts'
 
 const base = { access: 'key', errorShape: 'anthropic', bodyLimit: 32 * 1024 * 1024, isForPrograms: true } as const
 
@@ -41,6 +42,7 @@ export const messageRoutes = {
   create: route({
     ...base,
     id: 'messages.create',
+    alternatives: eventStream,
     method: 'POST',
     path: '/v1/messages',
     aliases: ['/messages'],

@@ -41,6 +41,7 @@ const nativeRoute = (provider: NativeProvider, method: Method): Route =>
     isRead: false,
     params: Type.Object({ path: Type.String({ description: 'Any path of the provider’s API, slashes included' }) }),
     responses: { 200: Type.Unknown({ description: 'Response of the provider, with its status' }) },
+    alternatives: { '*/*': Type.Unknown({ description: 'Content of the provider' }) },
     summary: `Call the API of ${titles[provider]} (${method})`,
     description: `Forwards the request to ${titles[provider]} with the stored credential and returns the answer unchanged. Paths that call a model are routed, budgeted and logged like calls of the gateway. A virtual key needs \`${provider}\` in its \`passthrough\` list for all other paths.`,
   })

@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { route } from './route.ts'
+import { eventStream } from './schemas.ts'
 
 const json = { access: 'key', errorShape: 'openai', bodyLimit: 32 * 1024 * 1024, isForPrograms: true } as const
 const form = { ...json, bodyLimit: 25 * 1024 * 1024, consumes: 'multipart/form-data' } as const
@@ -21,6 +22,7 @@ export const endpointRoutes = {
   completions: route({
     ...json,
     id: 'openai.completions',
+    alternatives: eventStream,
     method: 'POST',
     path: '/v1/completions',
     aliases: aliasesOf('/completions'),
@@ -56,6 +58,7 @@ export const endpointRoutes = {
   images: route({
     ...json,
     id: 'openai.images',
+    alternatives: eventStream,
     method: 'POST',
     path: '/v1/images/generations',
     aliases: aliasesOf('/images/generations'),
@@ -67,6 +70,7 @@ export const endpointRoutes = {
   imageEdits: route({
     ...form,
     id: 'openai.image_edits',
+    alternatives: eventStream,
     method: 'POST',
     path: '/v1/images/edits',
     aliases: aliasesOf('/images/edits'),
@@ -90,6 +94,7 @@ export const endpointRoutes = {
   speech: route({
     ...json,
     id: 'openai.speech',
+    alternatives: eventStream,
     method: 'POST',
     path: '/v1/audio/speech',
     aliases: aliasesOf('/audio/speech'),

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import type { ErrorCode } from './error-codes.ts'
 import { named } from './named.ts'
 import { route } from './route.ts'
+import { eventStream } from './schemas.ts'
 
 const base = { access: 'key', errorShape: 'openai', bodyLimit: 32 * 1024 * 1024, isForPrograms: true } as const
 
@@ -69,6 +70,7 @@ export const openAiRoutes = {
   chat: route({
     ...base,
     id: 'openai.chat',
+    alternatives: eventStream,
     method: 'POST',
     path: '/v1/chat/completions',
     aliases: ['/chat/completions', '/openai/deployments/{model}/chat/completions'],
@@ -101,6 +103,7 @@ export const openAiRoutes = {
   responses: route({
     ...base,
     id: 'openai.responses',
+    alternatives: eventStream,
     method: 'POST',
     path: '/v1/responses',
     aliases: ['/responses', '/openai/deployments/{model}/responses'],
@@ -177,6 +180,7 @@ export const openAiRoutes = {
   response: route({
     ...stored,
     id: 'openai.response',
+    alternatives: eventStream,
     method: 'GET',
     path: '/v1/responses/{response_id}',
     aliases: ['/responses/{response_id}', '/openai/v1/responses/{response_id}'],

@@ -77,3 +77,6 @@ export const CsvFormat = Type.Optional(
     description: '`csv` returns all rows as a file and ignores `limit` and `cursor`',
   }),
 )
+
+/** `alternatives` of a route that answers with a stream when the request asks for one. */
+export const eventStream = { 'text/event-stream': Type.String({ description: 'Server-sent events' }) } as const

@@ -23,7 +23,7 @@ const frame: fc.Arbitrary<SseFrame> = fc.record(
 )
 const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 30 })
 
-test('whatever the chunks and line ends, the frames read are the frames written', () => {
+test('S46: whatever the chunks and line ends, the frames read are the frames written', () => {
   fc.assert(
     fc.property(fc.array(frame), shares, fc.constantFrom('\n', '\r\n', '\r'), (frames, cuts, lineEnd) => {
       const text = frames.map(sseFrame).join('').replaceAll('\n', lineEnd)
@@ -32,7 +32,7 @@ test('whatever the chunks and line ends, the frames read are the frames written'
   )
 })
 
-test('any text at all gives the same frames whole, in single characters, or cut anywhere', () => {
+test('S46: any text at all gives the same frames whole, in single characters, or cut anywhere', () => {
   const messy = fc
     .array(
       fc.constantFrom('data', 'event', 'id', 'retry', ':', ' ', '\r', '\n', '\r\n', '\n\n', '7', 'x', '\uFEFF', '\0'),

@@ -21,8 +21,13 @@ export const VaultKey = Type.String({
 export const VaultUse = named(
   'VaultUse',
   Type.Object({
-    kind: Type.Union([Type.Literal('agent'), Type.Literal('mcp_server'), Type.Literal('git_host')]),
-    id: Type.String({ description: 'Id of the agent or of the MCP server, or the host' }),
+    kind: Type.Union([
+      Type.Literal('agent'),
+      Type.Literal('mcp_server'),
+      Type.Literal('git_host'),
+      Type.Literal('log_sink'),
+    ]),
+    id: Type.String({ description: 'Id of the agent or of the MCP server, the host, or the name of the log sink' }),
     name: Type.String(),
     field: Type.String({ description: 'Setting that names the entry, such as `config.webhook.secret_key`' }),
   }),
@@ -43,7 +48,7 @@ export const VaultEntry = named(
     ),
     used_by: Type.Array(VaultUse, {
       description:
-        'What stops working without the entry, at most 20: webhooks, replies and networks of agents, MCP servers, git hosts',
+        'What stops working without the entry, at most 20: webhooks, replies and networks of agents, MCP servers, git hosts, log sinks',
     }),
     used_by_count: Type.Integer(),
   }),

@@ -13,6 +13,7 @@ import { composeDialects } from './compose/dialects.ts'
 import { composeGateway } from './compose/gateway.ts'
 import { composeHttp } from './compose/http.ts'
 import { composeLedger } from './compose/ledger.ts'
+import { composeLogSinks } from './compose/log-sinks.ts'
 import { composeMcp } from './compose/mcp.ts'
 import { composeMemories } from './compose/memories.ts'
 import { composeOwnMcp } from './compose/own-mcp.ts'
@@ -110,6 +111,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
   const calls = composeGateway({ ...base, usage, budgets, freezes, telemetry, traced })
   const { gateway, loop, files, outbound, guard, defaultModel } = calls
 
+  const logSinks = composeLogSinks({ ...base, vault, guard })
   const memories = composeMemories(base)
   const repositories = composeRepositories({
     ...base,
@@ -311,6 +313,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     ledger,
     access,
     calls,
+    logSinks,
     memories,
     execution,
     library,
@@ -335,6 +338,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     ...ledger.parts,
     ...access.parts,
     ...calls.parts,
+    ...logSinks.parts,
     ...isolation.parts,
     ...mcp.parts,
     ...execution.parts,

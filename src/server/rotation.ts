@@ -37,12 +37,12 @@ export interface SecretsReport {
 
 /** Reports the encryption keys that are given and those that the database needs. Read only; the service may run. */
 export function examineSecrets(inputs: Inputs): Promise<SecretsReport> {
-  return withSecrets(inputs, ({ store, keyring }) => report(store, keyring))
+  return withStorage(inputs, ({ store, keyring }) => report(store, keyring))
 }
 
 /** Re-encrypts all values of older keys with the current key. The service may run meanwhile. */
 export function reencryptSecrets(inputs: Inputs): Promise<SecretsReport & { readonly resealed: number }> {
-  return withSecrets(inputs, async ({ store, keyring }) => {
+  return withStorage(inputs, async ({ store, keyring }) => {
     if (!keyring) throw new AppError('unavailable', 'no encryption key is given; set SWITCHYARD_ENCRYPTION_KEY')
     const reencryption = createReencryption({ store, keyring, log: inputs.log, pauseMs: 0 })
     const { reencrypted } = await reencryption.run(new AbortController().signal)
@@ -52,7 +52,7 @@ export function reencryptSecrets(inputs: Inputs): Promise<SecretsReport & { read
 
 /** Deletes the values of a lost key, so that the service can start without it. Throws `conflict` for a given key. */
 export function forgetKey(inputs: Inputs, keyId: string): Promise<SecretsReport & { readonly forgotten: number }> {
-  return withSecrets(inputs, async ({ pool, store, keyring }) => {
+  return withStorage(inputs, async ({ pool, store, keyring }) => {
     if (keyring?.ids.includes(keyId))
       throw new AppError('conflict', `encryption key ${keyId} is configured, so its values can be decrypted`)
     const audit = createAudit(auditStore(createKysely(pool)))
@@ -72,7 +72,8 @@ interface Storage {
   readonly keyring: Keyring | undefined
 }
 
-async function withSecrets<T>({ config, log }: Inputs, work: (storage: Storage) => Promise<T>): Promise<T> {
+/** Runs `work` on the database of the service, which may run meanwhile. Throws `unavailable` for an outdated one. */
+export async function withStorage<T>({ config, log }: Inputs, work: (storage: Storage) => Promise<T>): Promise<T> {
   const { encryptionKeys: given, dataDir } = config
   const keys = loadEncryptionKeys({ given, dataDir })
   const { url, close } = await openDatabase({ config, log })

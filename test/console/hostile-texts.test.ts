@@ -121,7 +121,7 @@ const pages = [
   '/console/audit',
 ]
 
-test('200 hostile texts on every page run no script, open no dialog and contact no other host', async t => {
+test('S38, S44: 200 hostile texts on every page run no script, open no dialog and contact no other host', async t => {
   const { page } = await openConsole(t, { service })
   for (const path of pages) {
     await visit(page, service.url, { path })
@@ -135,7 +135,7 @@ test('200 hostile texts on every page run no script, open no dialog and contact 
   }
 })
 
-test('the transcript shows hostile texts as text, folded results and thinking included', async t => {
+test('S44: the transcript shows hostile texts as text, folded results and thinking included', async t => {
   const { page } = await openConsole(t, { service, path: `/console/sessions/${session}`, height: 2_000 })
   const transcript = page.getByTestId('transcript')
   await transcript.getByText('The last answer.', { exact: true }).waitFor()

@@ -87,7 +87,7 @@ test('a message in mode steer joins the run; one in mode enqueue waits above the
   await page.getByTestId('transcript').getByText('Both are read.', { exact: true }).waitFor()
 })
 
-test('an approval shows the exact arguments; with edited ones the call runs with these', async t => {
+test('S37: an approval shows the exact arguments; with edited ones the call runs with these', async t => {
   const session = await newSession(saying(bash('echo first'), { text: 'It ran.' }), await newAgent(askFirst))
   const { page } = await openConsole(t, { service, path: pathOf(session) })
   const card = page.getByRole('region', { name: 'Approval of bash' })

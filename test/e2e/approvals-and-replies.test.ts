@@ -95,7 +95,7 @@ test('changed arguments can be sent as an event', async () => {
   tail.close()
 })
 
-test('of many answers at once one wins, and the others are 409', async () => {
+test('S37: of many answers at once one wins, and the others are 409', async () => {
   const { tail, question } = await asking('echo one-run')
   const answers = await Promise.all(
     Array.from({ length: 8 }, (_, at) => decide(question.id, { result: at % 2 === 0 ? 'allow' : 'deny' })),

@@ -97,7 +97,7 @@ test('what is denied is not run, and the model reads why; of several questions e
   session.tail.close()
 })
 
-test('an answer counts once, for the arguments that were seen, and only while the question is open', async () => {
+test('S37: an answer counts once, for the arguments that were seen, and only while the question is open', async () => {
   const session = await askingSession('echo once-run')
   const id = session.questions[0]?.id
   const other = await send(rig.service, `POST /api/approvals/${id}`, {
@@ -128,7 +128,7 @@ test('a session that is stopped while it asks closes the question: its call gets
   session.tail.close()
 })
 
-test('a question without an answer in 24 h expires', async () => {
+test('S37: a question without an answer in 24 h expires', async () => {
   const session = await askingSession('echo late-run')
   const id = session.questions[0]?.id
   const expire = `

@@ -318,7 +318,7 @@ const allowed: readonly AllowedPlace[] = [
   },
 ]
 
-test('M8, S17, S40, S41: no secret is anywhere but where it must be, whatever upstreams echo and tools read', async () => {
+test('M8, S17, S18, S32, S40, S41: no secret is anywhere but where it must be, whatever upstreams echo and tools read', async () => {
   const provider = plant('stored key of a provider', core => `sk-or-${core}`)
   await ask('PUT /api/providers/openrouter', { body: { api_key: provider, api_base: anthropic } })
   await ask('POST /api/providers/openrouter/test')

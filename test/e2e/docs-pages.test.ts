@@ -14,6 +14,7 @@ const ranElsewhere: Readonly<Record<string, string>> = {
   'docs/client-library.md': 'test/e2e/client-library.test.ts',
   'docs/clients.md': 'test/clients/page.test.ts',
   'docs/endpoints.md': 'test/e2e/docs-endpoints.test.ts',
+  'docs/guides/from-litellm.md': 'test/e2e/litellm-import.test.ts',
   'docs/guides/scaling.md': 'test/e2e/docs-scaling.test.ts',
   'docs/hooks.md': 'test/e2e/hooks.test.ts',
 }
@@ -26,6 +27,7 @@ const notRun: Readonly<Record<string, number>> = {
   'docs/benchmarks.md': 1,
   'docs/client-library.md': 1,
   'docs/console.md': 4,
+  'docs/guides/claude-code-team.md': 1,
   'docs/guides/scaling.md': 1,
   'docs/runtimes.md': 3,
   'docs/secrets.md': 1,

@@ -15,7 +15,7 @@ const showsAll = (texts: readonly string[]): boolean => {
   return texts.every(text => lines.has(text))
 }
 
-test('GET /docs lists every endpoint, with nothing from another host and nothing to complain about', async () => {
+test('S49: GET /docs lists every endpoint, with nothing from another host and nothing to complain about', async () => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   const requested: string[] = []
   const complaints: string[] = []

@@ -132,7 +132,7 @@ test('artifacts are the files that runs have written, without those of callers a
 
 const outside = ['../x', '..%2Fx', '%2e%2e/%2e%2e/x', '%2Fetc%2Fpasswd', 'src/..%2F..%2F..%2Fetc/passwd', '~/x']
 
-test('no path and no link leads out of the workspace', async () => {
+test('S34: no path and no link leads out of the workspace', async () => {
   const id = await newSession()
   await run(id, 'ln -s /etc/passwd out; ln -s ../.. up; ln -s /workspace/up twice; mkdir d; ln -s d/../../x sneaky')
   for (const path of [...outside, 'out', 'up/x', 'twice/x', 'sneaky']) {

@@ -7,13 +7,15 @@ import { eventually } from '../support/service/eventually.ts'
 import { type Answered, send, sendOk } from '../support/service/send.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-const service = await startService()
+// Calls are also admitted on a slow machine.
+const limits = 'limits: { max_loop_delay_ms: 10000 }'
+const service = await startService({ config: limits })
 const listenPort = await freePort()
 const open = await startService({
   config: `metrics: { public: true, listen: "127.0.0.1:${listenPort}" }`,
   env: { SWITCHYARD_ROLE: 'worker' },
 })
-const off = await startService({ config: 'metrics: { enabled: false }' })
+const off = await startService({ config: `metrics: { enabled: false }\n${limits}` })
 
 const scrape = (target: { readonly url: string; readonly key?: string }): Promise<Answered> =>
   send(target, 'GET /metrics')

@@ -28,7 +28,7 @@ test('D8: the audit log has the address of the client behind a trusted proxy', a
   assert.equal(await auditedAddress(proxied), '203.0.113.9')
 })
 
-test('D8: without trust_proxy a forwarded address does not count', async () => {
+test('D8, S56: without trust_proxy a forwarded address does not count', async () => {
   assert.equal(await auditedAddress(direct), '127.0.0.1')
 })
 
@@ -54,7 +54,7 @@ test('D8: the record of the runtime builtin has the public address, by default w
   for (const url of await addresses(direct)) assert.equal(new URL(url).port, port)
 })
 
-test('D8: without a key no forwarded header makes a request count as one of this machine', async () => {
+test('D8, S56: without a key no forwarded header makes a request count as one of this machine', async () => {
   const statusOf = async (headers: Record<string, string>) =>
     (await send(open, 'GET /api/agents', { headers: { ...headers } })).status
   assert.equal(await statusOf({}), 200)

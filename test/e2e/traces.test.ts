@@ -88,6 +88,7 @@ const configOf = (endpoint: string, settings: object, content = false) =>
       },
     ],
     outbound: { allow: [`127.0.0.1:${upstream.port}`] },
+    limits: { max_loop_delay_ms: 10_000 },
     telemetry: { content, otlp: { endpoint, ...settings } },
   })
 

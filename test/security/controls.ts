@@ -1,11 +1,75 @@
-/** A control that an attack must not get past. Its checks are the tests of `<id>-<topic>.check.ts` in this folder. */
+/** What an attacker must not get past. */
 export interface Control {
   readonly id: string
   readonly claim: string
 }
 
-/** Every control that `npm run security` attacks, in the order of its report. */
+/** The controls of the threat model. A test belongs to a control by the id in its name, see `tests-of-controls.ts`. */
 export const controls: readonly Control[] = [
+  { id: 'S01', claim: 'one credential counts, in a fixed order of headers' },
+  { id: 'S02', claim: 'rejecting a key takes the same time for every wrong key' },
+  { id: 'S03', claim: 'virtual keys cannot be guessed, are stored as digests and end everywhere within 5 s' },
+  { id: 'S04', claim: 'without a master key only this machine may call' },
+  { id: 'S05', claim: 'no spelling of a path or host gets past the key' },
+  { id: 'S06', claim: 'cached keys are told apart by their whole digest and expire after 5 s' },
+  { id: 'S07', claim: 'every route is in the contract, with the callers that it admits' },
+  { id: 'S08', claim: 'each role may call its routes and no others' },
+  { id: 'S09', claim: 'a body never sets a read-only field' },
+  { id: 'S10', claim: 'objects of another owner are not found, and not changed' },
+  { id: 'S11', claim: 'stored secrets are encrypted, authenticated and bound to their row' },
+  { id: 'S12', claim: 'each purpose has a separate key' },
+  { id: 'S13', claim: 'encryption keys rotate under load and after a crash without a loss' },
+  { id: 'S14', claim: 'a shown secret is at most its last four characters' },
+  { id: 'S15', claim: 'vault entries serve the agents of their owner, and no route returns a value' },
+  { id: 'S16', claim: 'a start with a wrong or exposed encryption key fails' },
+  { id: 'S17', claim: 'queues, retries and delivery rows contain no plain secret' },
+  { id: 'S18', claim: 'events contain no known secret, in any encoding' },
+  { id: 'S19', claim: 'a ticket opens one stream once' },
+  { id: 'S20', claim: 'no spelling of a private address is called' },
+  { id: 'S21', claim: 'private addresses are called only if the configuration lists host and port' },
+  { id: 'S22', claim: 'a name that changes its address never reaches a private one' },
+  { id: 'S23', claim: 'all requests to other hosts go through one guarded client' },
+  { id: 'S24', claim: 'redirects stay on their host and are checked' },
+  { id: 'S25', claim: 'a credential reaches only the host that it was stored for' },
+  { id: 'S26', claim: 'bodies of another type, encoded bodies and doubled keys are rejected' },
+  { id: 'S27', claim: 'a webhook token opens its webhook only and does not reveal agents' },
+  { id: 'S28', claim: 'signatures cover the raw body and a time' },
+  { id: 'S29', claim: 'outbound webhooks reach public receivers only and show none of their text' },
+  { id: 'S30', claim: 'the API starts no program of a caller' },
+  { id: 'S31', claim: 'MCP servers get their own credential, and sessions belong to their caller' },
+  { id: 'S32', claim: 'child processes inherit no secret' },
+  { id: 'S33', claim: 'text is never evaluated as code or template' },
+  { id: 'S34', claim: 'no path and no link leads out of a folder' },
+  { id: 'S35', claim: 'a sandbox has no privileges, no host files and no network but its list' },
+  { id: 'S36', claim: 'no call and no session of a hostile model has success in any sandbox' },
+  { id: 'S37', claim: 'an approval covers the exact arguments, once and for a limited time' },
+  { id: 'S38', claim: 'secrets do not leave through tools or images' },
+  { id: 'S39', claim: 'memories and skills cannot imitate the marks of the prompt' },
+  { id: 'S40', claim: 'logs, metrics and errors contain no secret' },
+  { id: 'S41', claim: 'errors have the documented shape, without stack, statement or secret' },
+  { id: 'S42', claim: 'requests for another host or from another origin are rejected' },
+  { id: 'S43', claim: 'web pages of other origins cannot use the cookie of the console' },
+  { id: 'S44', claim: 'hostile text runs no script and no terminal sequence' },
+  { id: 'S45', claim: 'a key in the query opens streams only and is not logged' },
+  { id: 'S46', claim: 'no text breaks out of its frame of an event stream' },
+  { id: 'S47', claim: 'downloads are not rendered, and cells start no formula' },
+  { id: 'S48', claim: 'a session, an agent, a key, an owner or everything can be stopped at once' },
+  { id: 'S49', claim: 'console and API reference load nothing from other hosts' },
+  { id: 'S50', claim: 'bodies, headers, nesting and slow senders have limits' },
+  { id: 'S51', claim: 'slow readers pause their source and are disconnected' },
+  { id: 'S52', claim: 'search text is no pattern and takes bounded time' },
+  { id: 'S53', claim: 'floods are limited, and valid keys continue to work' },
+  { id: 'S54', claim: 'no text of a caller or an upstream becomes a header unchecked' },
+  { id: 'S55', claim: 'each administrative change is one audit entry' },
+  { id: 'S56', claim: 'no proxy is trusted by default, and certificates are always checked' },
+  { id: 'S57', claim: 'deleted data is removed from tables and folders in time' },
+  { id: 'S58', claim: 'only the service reaches the embedded database, with least rights' },
+  { id: 'S59', claim: 'a repository credential stays outside the sandbox and serves one repository' },
+  { id: 'S60', claim: 'dependencies are pinned, verified by digest and run no unlisted script' },
+]
+
+/** Attacks that once had success, or nearly. Their checks are the tests of `<id>-<topic>.check.ts` in this folder. */
+export const attacks: readonly Control[] = [
   { id: 'H1', claim: 'children get only the descriptors that the service passes' },
   { id: 'H2', claim: 'the sandbox opens UNIX, IPv4 and IPv6 sockets, and NETLINK to list interfaces' },
   { id: 'H3', claim: 'work that a key has set up keeps the limits and the life of that key' },
@@ -28,7 +92,5 @@ export const controls: readonly Control[] = [
   { id: 'L5', claim: 'SIGUSR1 does not open the inspector' },
   { id: 'L6', claim: 'free-form JSON has a bounded number of members' },
   { id: 'L7', claim: 'a sandbox uses a bounded share of the processors' },
-  { id: 'S25', claim: 'a secret of a sandbox network reaches its host only, and never the sandbox' },
-  { id: 'S36', claim: 'no call and no session of a hostile model has success in any sandbox' },
   { id: 'L8', claim: 'a filled ledger slows callers down and reports the cause' },
 ]

@@ -106,6 +106,12 @@ const isListed = `($1::text is null or ${ofOwner})
   and (b.scope <> 'key' or ${isWithin('b.scope_id', '$2')}
        and not exists (select from api_keys where id = b.scope_id and revoked_at is not null))`
 
+interface SetSpend {
+  /** US dollars as an exact decimal. */
+  readonly usd: string
+  readonly resetAt: Date | null
+}
+
 interface Options {
   /** SQL that reads the time; the database clock by default. */
   readonly clock?: string
@@ -160,6 +166,20 @@ export function budgetStore(pool: Pool, { clock = 'clock_timestamp()' }: Options
         where spent_usd + reserved_usd >= $3::numeric * max_usd
         order by (spent_usd + reserved_usd) / max_usd desc, scope, scope_id limit $4`
       return (await pool.query<BudgetRow>(text, [owner, within, share, limit])).rows
+    },
+
+    /** True if the budget has a row. */
+    async exists(client: Queryable, { scope, scope_id }: BudgetName): Promise<boolean> {
+      const text = 'select from budgets where scope = $1 and scope_id = $2'
+      return (await client.query(text, [scope, scope_id])).rows.length > 0
+    },
+
+    /** Sets what was spent in the current period, which ends at `resetAt` and determines the later ones. */
+    async setSpend(client: Queryable, { scope, scope_id }: BudgetName, { usd, resetAt }: SetSpend): Promise<void> {
+      const text = `
+        update budgets set spent_usd = $3, reset_at = coalesce($4, reset_at), anchored_at = coalesce($4, anchored_at)
+        where scope = $1 and scope_id = $2`
+      await client.query(text, [scope, scope_id, usd, resetAt])
     },
 
     /** Returns the owner of the budget's key, agent or session; undefined if that does not exist. */

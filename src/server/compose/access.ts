@@ -16,6 +16,7 @@ import { createAddressOf } from '../http/client-address.ts'
 import { createLoginLimiter } from '../http/login-limiter.ts'
 import { runAsOf } from '../http/reach.ts'
 import { createSignInCookie } from '../http/sign-in-cookie.ts'
+import { createImportedKeys } from '../keys/imported.ts'
 import { createKeys } from '../keys/keys.ts'
 import { createKeyLookup } from '../keys/lookup.ts'
 import { serveKeys } from '../keys/routes.ts'
@@ -98,7 +99,10 @@ export async function composeAccess(needs: Needs) {
   // keys
   const keyRows = keyStore(pool)
   const pepper = await loadServiceSecret(pool, keyring, 'pepper of key hashes')
-  const keyLookup = createKeyLookup({ store: keyRows, pepper, notifications, log, nowMs: () => performance.now() })
+  const nowMs = () => performance.now()
+  const imported = createImportedKeys({ read: keyRows.hasImported, log, nowMs })
+  await imported.refresh()
+  const keyLookup = createKeyLookup({ store: keyRows, pepper, imported, notifications, log, nowMs })
   const keys = createKeys({
     pool,
     store: keyRows,

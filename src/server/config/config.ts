@@ -248,6 +248,38 @@ export interface Hook {
   readonly secret: string | undefined
 }
 
+interface LogSinkBase {
+  readonly name: string
+  /** Unix milliseconds until which recorded bodies are exported; undefined: no bodies. */
+  readonly bodiesUntilMs: number | undefined
+}
+
+/** File of JSON lines. */
+export interface FileSinkSettings extends LogSinkBase {
+  readonly type: 'file'
+  /** Absolute. */
+  readonly path: string
+  readonly maxBytes: number
+  readonly maxAgeMs: number
+  /** Number of rotated files to keep. */
+  readonly keep: number
+}
+
+/** Receiver over HTTP. */
+export interface RemoteSinkSettings extends LogSinkBase {
+  readonly type: 'http' | 'otlp'
+  readonly url: string
+  readonly format: 'json' | 'jsonl'
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly bearer: string | undefined
+  /** Global vault entry with the bearer token. */
+  readonly bearerVaultKey: string | undefined
+}
+
+/** Receiver of the rows of the usage ledger. */
+export type LogSinkSettings = FileSinkSettings | RemoteSinkSettings
+
 export interface Limits {
   /** Maximum running streams per process; further calls get 529. */
   readonly maxStreams: number
@@ -542,6 +574,7 @@ export interface Config {
   readonly responseStore: 'client' | 'never'
   /** In call order. */
   readonly hooks: readonly Hook[]
+  readonly logSinks: readonly LogSinkSettings[]
   /** Where the settings were given. */
   readonly sources: SettingSources
   /** Path of the configuration file. */

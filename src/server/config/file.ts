@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isNode, LineCounter, type Node, parseDocument } from 'yaml'
 import { type HookEntry, hookEntry } from './hooks-of-file.ts'
+import { type LogSinkEntry, logSinkEntry } from './log-sinks-of-file.ts'
 import { type McpServerEntry, mcpServerEntry } from './mcp-servers-of-file.ts'
 import { type ModelEntry, modelEntry } from './model-shape.ts'
 import { type SandboxBlock, sandboxBlock } from './sandbox-shape.ts'
@@ -120,6 +121,7 @@ interface FileValue {
   readonly web_search?: { readonly provider?: string; readonly api_key?: string; readonly api_base?: string }
   readonly responses?: { readonly store?: string }
   readonly hooks?: readonly (Partial<HookEntry> | undefined)[]
+  readonly log_sinks?: readonly (Partial<LogSinkEntry> | undefined)[]
   readonly router?: RouterBlock
   readonly logging?: { readonly requests?: string; readonly sample?: number }
   readonly metrics?: { readonly enabled?: boolean; readonly public?: boolean; readonly listen?: string }
@@ -255,6 +257,7 @@ const fileShape: Shape = {
     web_search: { kind: 'block', keys: { provider: text, api_key: text, api_base: text } },
     responses: { kind: 'block', keys: { store: text } },
     hooks: { kind: 'list', of: hookEntry },
+    log_sinks: { kind: 'list', of: logSinkEntry },
     router,
     logging: { kind: 'block', keys: { requests: text, sample: { kind: 'number', min: 0 } } },
     metrics: { kind: 'block', keys: { enabled: flag, public: flag, listen: text } },

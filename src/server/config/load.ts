@@ -9,6 +9,7 @@ import { type ConfigFile, emptyFile, type Place, type Problem, readConfigFile } 
 import { gitHostsOfFile } from './git-hosts-of-file.ts'
 import { harnessesOfFile } from './harnesses-of-file.ts'
 import { hooksOfFile } from './hooks-of-file.ts'
+import { logSinksOfFile } from './log-sinks-of-file.ts'
 import { loggingOfFile } from './logging-of-file.ts'
 import { mcpServersOfFile } from './mcp-servers-of-file.ts'
 import { keysOfEnvironment, modelsOfEnvironment } from './models-of-environment.ts'
@@ -26,6 +27,7 @@ import {
   gitHostWarnings,
   harnessWarnings,
   hookWarnings,
+  logSinkWarnings,
   mcpServerWarnings,
   modelWarnings,
   webSearchWarnings,
@@ -82,6 +84,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     report,
   })
   const hooks = hooksOfFile({ entries: file.value.hooks ?? [], place: file.place, report })
+  const logSinks = logSinksOfFile({ entries: file.value.log_sinks, place: file.place, report, warn })
   // Includes names of invalid entries, so that a fallback to one is not reported as a second problem.
   const named = models?.flatMap(entry => entry?.model_name ?? []) ?? deployments.map(({ alias }) => alias)
   const workspaces = workspacesOfFile({ file, report })
@@ -129,6 +132,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     sandbox: sandboxOfFile({ file, env, report }),
     responseStore: responseStoreOf({ file, report }),
     hooks,
+    logSinks,
     sources: settingSources({ file, env, overrides }),
     file: filePath,
     isFileEmpty: file.isEmpty ?? false,
@@ -139,6 +143,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
       ...harnessWarnings(runtimeHarnesses, outboundAllow),
       ...mcpServerWarnings(mcpServers, outboundAllow),
       ...hookWarnings(hooks, outboundAllow),
+      ...logSinkWarnings(logSinks, outboundAllow),
       ...bucketWarnings(workspaces.bucket, outboundAllow),
       ...webSearchWarnings(webSearch, outboundAllow),
       ...gitHostWarnings(gitHosts, outboundAllow),

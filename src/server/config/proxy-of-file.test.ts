@@ -4,7 +4,7 @@ import { configReader } from '../../../test/support/service/config-file.ts'
 
 const { load, problemsOf } = configReader()
 
-test('D8: public_url and trust_proxy are empty by default', () => {
+test('D8, S56: public_url and trust_proxy are empty by default', () => {
   const { publicUrl, trustProxy } = load({})
   assert.deepEqual([publicUrl, trustProxy], [undefined, []])
 })
@@ -36,7 +36,7 @@ for (const network of [
   '10.0.0.0/',
   "'fe80::1%eth0/64'",
 ])
-  test(`D8: trust_proxy entry ${network} stops the start and is reported with its line`, () =>
+  test(`D8, S56: trust_proxy entry ${network} stops the start and is reported with its line`, () =>
     assert.deepEqual(problemsOf({ yaml: `general_settings:\n  trust_proxy:\n    - 10.0.0.0/8\n    - ${network}\n` }), [
       '4: general_settings.trust_proxy[1] must be a network such as 10.0.0.0/8, 192.0.2.7/32 or fd00::/8',
     ]))

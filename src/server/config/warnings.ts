@@ -5,6 +5,7 @@ import type {
   Deployment,
   GitHost,
   Hook,
+  LogSinkSettings,
   WebSearchSettings,
   WorkspaceBucket,
 } from './config.ts'
@@ -53,6 +54,15 @@ export function hookWarnings(hooks: readonly Hook[], allow: readonly string[]): 
   return hooks.flatMap(({ name, url }) => {
     const reason = blockedReasonFor(url, outbound)
     return reason === undefined ? [] : [`hook ${name}: ${reason}`]
+  })
+}
+
+/** Returns warnings about log sinks with blocked addresses, which get no rows until the address is allowed. */
+export function logSinkWarnings(sinks: readonly LogSinkSettings[], allow: readonly string[]): string[] {
+  const outbound = createOutbound({ allow })
+  return sinks.flatMap(sink => {
+    const reason = sink.type === 'file' ? undefined : blockedReasonFor(sink.url, outbound)
+    return reason === undefined ? [] : [`log sink ${sink.name}: ${reason}`]
   })
 }
 

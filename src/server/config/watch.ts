@@ -114,6 +114,7 @@ const startupOnly: Readonly<Record<Exclude<keyof Config, Reloaded>, string>> = {
   telemetry: 'telemetry',
   drainDelayMs: 'SWITCHYARD_DRAIN_DELAY_MS',
   retention: 'retention',
+  logSinks: 'log_sinks',
   workspaces: 'workspaces',
   sandbox: 'sandbox',
   toolLimits: 'limits.tool_result_chars or limits.tool_preview_chars',

@@ -43,7 +43,7 @@ test('the page is served at /, /console and every address of a page, and is not 
   }
 })
 
-test('each load has its own nonce, in every place of the page and in the policy', async () => {
+test('S44: each load has its own nonce, in every place of the page and in the policy', async () => {
   const [first, second] = [await get('/'), await get('/')]
   const noncesOf = (text: string) => [...text.matchAll(/nonce="([^"]+)"/g)].map(([, nonce]) => nonce)
   const [nonce, again] = noncesOf(first.body)
@@ -54,7 +54,7 @@ test('each load has its own nonce, in every place of the page and in the policy'
   assert.ok(String(first.headers['content-security-policy']).includes(`style-src 'self' 'nonce-${nonce}'`))
 })
 
-test('the policy allows nothing but the files and the API of this service', async () => {
+test('S44: the policy allows nothing but the files and the API of this service', async () => {
   const { headers } = await get('/console/agents')
   const policy = String(headers['content-security-policy']).replace(/nonce-[^']+/, 'nonce')
   assert.deepEqual(policy.split('; '), [

@@ -171,7 +171,7 @@ test('a data folder with a path too long for a socket can be used', async () => 
   await server.stop()
 })
 
-test('the server does not listen on the network, commits are durable, and the service is not superuser', async () => {
+test('S58: the server does not listen on the network, commits are durable, and the service is not superuser', async () => {
   const dataDir = temporaryFolder()
   const server = await started(dataDir)
   const names = [

@@ -46,7 +46,7 @@ if (!lack('bubblewrap') && !lack('socat')) {
     assert.deepEqual(await readdir(join(workspacesDir, 'ses_one.network')), [], 'nothing is left of the sockets')
   })
 
-  test('a host, port or method outside of the list gets a 403 that names the field', async () => {
+  test('S35: a host, port or method outside of the list gets a 403 that names the field', async () => {
     const { output } = await run(
       here,
       [
@@ -65,7 +65,7 @@ if (!lack('bubblewrap') && !lack('socat')) {
     assert.match(direct ?? '', /curl: \(7\)|Network is unreachable/)
   })
 
-  test('private addresses stay out of reach in every spelling, also behind a name', async () => {
+  test('S35: private addresses stay out of reach in every spelling, also behind a name', async () => {
     const { run: strict } = await networkForTests({
       allowUnrestricted: true,
       lookup: (_name, _options, done) => done(null, [{ address: '10.0.0.1', family: 4 }]),

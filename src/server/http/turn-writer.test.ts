@@ -69,7 +69,7 @@ test('a connection serves the next request after a streamed answer', async () =>
   assert.equal(received.match(/1\r\nx\r\n0\r\n\r\n/g)?.length, 3)
 })
 
-test('write returns false for a slow reader, and drain follows once it catches up', async () => {
+test('S51: write returns false for a slow reader, and drain follows once it catches up', async () => {
   const piece = Buffer.alloc(64 * 1024, 'x')
   const count = 400
   const full = Promise.withResolvers<void>()

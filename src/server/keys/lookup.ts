@@ -6,6 +6,7 @@ import { gathered } from '../platform/gather.ts'
 import type { Log } from '../platform/log.ts'
 import { type CachedLookup, KeyCache } from './cache.ts'
 import { hashOf, isKey } from './format.ts'
+import { hashOfForeign, type ImportedKeys, mayBeImported } from './imported.ts'
 import { createLastUsed } from './last-used.ts'
 import { modelsWithin } from './models-within.ts'
 import { createOpenWork, type OpenWork } from './open-work.ts'
@@ -33,6 +34,8 @@ interface Options {
   readonly store: Pick<KeyStore, 'grantsOfHashes' | 'grantOfId' | 'valid' | 'markUsed'>
   /** HMAC key of the key hashes. */
   readonly pepper: Buffer
+  /** Absent: keys of other gateways are not looked up. */
+  readonly imported?: ImportedKeys
   readonly notifications: Pick<Notifications, 'on' | 'onReconnect'>
   readonly log: Pick<Log, 'debug'>
   /** Monotonic. */
@@ -48,7 +51,7 @@ const batchPauseMs = 25
 /**
  * Creates the lookup, which caches keys for 5 s and listens for changes. Must be called before the notifications start.
  */
-export function createKeyLookup({ store, pepper, notifications, log, nowMs }: Options): KeyLookup {
+export function createKeyLookup({ store, pepper, imported, notifications, log, nowMs }: Options): KeyLookup {
   // Imported once: a Buffer would be imported again for each hash.
   const pepperKey = createSecretKey(pepper)
   const cache = new KeyCache<KeyHolder>({ nowMs })
@@ -60,10 +63,12 @@ export function createKeyLookup({ store, pepper, notifications, log, nowMs }: Op
   notifications.on(keyChannel, keyId => {
     cache.drop(keyId)
     void openWork.check([keyId])
+    void imported?.refresh()
   })
   notifications.onReconnect(() => {
     cache.clear()
     void openWork.check()
+    void imported?.refresh()
   })
 
   const touch = (found: Found): Found => {
@@ -77,9 +82,11 @@ export function createKeyLookup({ store, pepper, notifications, log, nowMs }: Op
 
   return {
     find(presented) {
-      if (!isKey(presented)) return undefined
+      const isOwn = isKey(presented)
+      if (!isOwn && !(mayBeImported(presented) && imported?.exist())) return undefined
+      const hashIn = isOwn ? hashOf : hashOfForeign
       // The whole digest, so that keys with a common prefix are never confused.
-      return lookUp(hash('sha256', presented, 'base64'), () => grantOfHash(hashOf(presented, pepperKey)))
+      return lookUp(hash('sha256', presented, 'base64'), () => grantOfHash(hashIn(presented, pepperKey)))
     },
     byId: keyId => lookUp(keyId, () => store.grantOfId(keyId)),
     forget: keyId => cache.drop(keyId),

@@ -231,6 +231,28 @@ export function keyStore(pool: Pool) {
       await client.query(text, [id, expiresAt])
     },
 
+    /** True if there is an imported key that was not revoked. */
+    async hasImported(): Promise<boolean> {
+      const text = 'select from api_keys where imported_from is not null and revoked_at is null limit 1'
+      return (await pool.query(text)).rows.length > 0
+    },
+
+    /** True if a key of this source exists. */
+    async isImported(source: string): Promise<boolean> {
+      return (await pool.query('select from api_keys where imported_from = $1', [source])).rows.length > 0
+    },
+
+    /** Returns whether the source may be imported, and locks imports until the transaction ends. */
+    async claimImport(client: PoolClient, source: string): Promise<boolean> {
+      // One import at a time, so that none waits for the unique index.
+      await client.query(`select pg_advisory_xact_lock(hashtext('import of keys'))`)
+      return (await client.query('select from api_keys where imported_from = $1', [source])).rows.length === 0
+    },
+
+    async markImported(client: PoolClient, id: string, source: string): Promise<void> {
+      await client.query('update api_keys set imported_from = $2 where id = $1', [id, source])
+    },
+
     /** Adds a valid hash to the key. */
     async addHash(client: PoolClient, id: string, hash: Buffer, validUntil: Date | null = null): Promise<void> {
       const text = 'insert into api_key_hashes (hash, key_id, valid_until) values ($1, $2, $3)'

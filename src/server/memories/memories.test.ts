@@ -277,7 +277,7 @@ test('pages have no gap and no repeat, and an invalid cursor is 400', async () =
   assert.equal((await call(`GET ${baseOf(agent)}?q=${'a'.repeat(257)}`)).statusCode, 400)
 })
 
-test('memories are deleted with their agent', async () => {
+test('S57: memories are deleted with their agent', async () => {
   const agent = await newAgent()
   await add(agent, { text: 'erased' })
   await pool.query('delete from agents where id = $1', [agent])

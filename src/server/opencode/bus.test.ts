@@ -161,7 +161,7 @@ test('a stalled reader does not delay others, and its missed events stay in the 
   assert.ok((slow?.writableLength ?? 0) < 2 * large.length, `${slow?.writableLength} bytes wait`)
 })
 
-test('a reader that stalls for too long is disconnected and cleaned up, and may reconnect', async t => {
+test('S51: a reader that stalls for too long is disconnected and cleaned up, and may reconnect', async t => {
   const replica = await startBusReplica(t, { ...database, slowReaderMs: 50 })
   const slow = await replica.open()
   const id = await storedSession(pool)

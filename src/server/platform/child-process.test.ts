@@ -26,7 +26,7 @@ const seenByChild = (before: string): string[] => {
 const isLinux = process.platform === 'linux'
 
 if (isLinux) {
-  test('H1: a child gets none of the descriptors that were open when this process began, whatever their numbers', () => {
+  test('H1, S32: a child gets none of the descriptors that were open when this process began, whatever their numbers', () => {
     assert.deepEqual(seenByChild('exec 3</etc/passwd 9</ 17</etc/passwd 18</etc/group 100</ 200</etc/passwd 201</'), [])
   })
 

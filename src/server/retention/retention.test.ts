@@ -61,7 +61,7 @@ async function leftOf(id: string) {
   return rows[0]
 }
 
-test('V8: events and prompts of a deleted session are deleted after the grace period; its row and its ledger entries stay', async () => {
+test('V8, S57: events and prompts of a deleted session are deleted after the grace period; its row and its ledger entries stay', async () => {
   const [old, young] = [await deletedSession(5, 2_500), await deletedSession(1)]
   await pool.query(
     `insert into usage (id, request_id, principal, session_id, alias, deployment, provider, upstream_model, lane, outcome,
@@ -168,7 +168,7 @@ test('V8: old deliveries, idempotency keys and tickets are deleted', async () =>
   assert.deepEqual(await idsOf('select principal as id from stream_tickets'), [])
 })
 
-test('V8: file chunks are deleted one day after the last session released them', async () => {
+test('V8, S57: file chunks are deleted one day after the last session released them', async () => {
   const [old, other] = [await deletedSession(5), await storedSession(pool)]
   const rows = blobStore(pool)
   const pieces = ['aa', 'bb'].map(name => ({

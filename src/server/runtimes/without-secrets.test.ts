@@ -21,7 +21,7 @@ const saying = (batches: readonly Batch[], pieces: readonly string[] = []) =>
 
 const refsOf = (refs: object) => ({ runtime_state: { ...refs } })
 
-test('S10: events do not contain a key that a runtime or its tools repeat', async () => {
+test('S18: events do not contain a key that a runtime or its tools repeat', async () => {
   const said: LooseFields[] = [
     { type: 'agent.message', content: [{ type: 'text', text: `Your key is ${key}, is it not?` }] },
     { type: 'agent.tool_use', name: 'bash', input: { command: ['curl', '-H', `x: ${key}`], [key]: 1 } },
@@ -78,7 +78,7 @@ test('content without the whole key is unchanged, also where it has a part of th
 })
 
 for (const size of [1, 2, 7, 1_000]) {
-  test(`previews in pieces of ${size} hide the key and show all other text, except an end that may start the key`, async () => {
+  test(`S18: previews in pieces of ${size} hide the key and show all other text, except an end that may start the key`, async () => {
     const text = `The key sk-can is not ${key}, nor ${key}. sk-c`
     const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, at) =>
       text.slice(at * size, (at + 1) * size),
@@ -91,7 +91,7 @@ for (const size of [1, 2, 7, 1_000]) {
   })
 }
 
-test('S10: the log of a run on a remote runtime does not contain its key', async t => {
+test('S40: the log of a run on a remote runtime does not contain its key', async t => {
   const { fake, kind, rig } = await managedAgentsStage(t, {
     apiKey: 'sk-canary-0123',
     script: () => [

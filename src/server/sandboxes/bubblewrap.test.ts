@@ -16,7 +16,7 @@ if (driver.owner !== undefined) await chown(folder, driver.owner, driver.owner)
 const run = (command: string, request: Partial<BoundRequest> = {}) =>
   driver.exec(folder, { command, timeoutMs: 20_000, signal: new AbortController().signal, ...request })
 
-test('the root has only folders of the system and the workspace', async () => {
+test('S35: the root has only folders of the system and the workspace', async () => {
   const { output: root } = await run('ls -A /')
   const system = new Set(['bin', 'dev', 'etc', 'lib', 'lib32', 'lib64', 'proc', 'sbin', 'tmp', 'usr', 'workspace'])
   const others = root
@@ -27,13 +27,13 @@ test('the root has only folders of the system and the workspace', async () => {
   assert.notEqual((await run('touch /dev/x')).exitCode, 0)
 })
 
-test('a command can use no privileged system calls', async () => {
+test('S35: a command can use no privileged system calls', async () => {
   const { output } = await run('grep Seccomp: /proc/self/status; unshare -Ur true')
   assert.match(output, /^Seccomp:\s*2$/m)
   assert.match(output, /unshare failed/)
 })
 
-test('H2: only UNIX, IPv4, IPv6 and netlink sockets are allowed', async () => {
+test('H2, S35: only UNIX, IPv4, IPv6 and netlink sockets are allowed', async () => {
   const { output } = await run(trySockets)
   assert.deepEqual(
     [...new Set(output.trim().split('\n'))],

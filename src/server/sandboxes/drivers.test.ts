@@ -65,7 +65,7 @@ function testCommands({ name, isReal }: Subject, run: Run): void {
     assert.equal(output, 'first\nsecond\n')
   })
 
-  test(`${name}: the environment of the server is not visible inside`, async () => {
+  test(`S32: ${name}: the environment of the server is not visible inside`, async () => {
     const { output } = await run('env')
     assert.match(output, /^HOME=\/workspace$/m)
     assert.doesNotMatch(output, new RegExp(`SWITCHYARD|NODE_|${canary}`))
@@ -152,7 +152,7 @@ function testProcesses(name: string, run: Run): void {
 }
 
 function testIsolation(name: string, run: Run): void {
-  test(`${name}: files of the host are not visible, and only the workspace and scratch folders are writable`, async () => {
+  test(`S35: ${name}: files of the host are not visible, and only the workspace and scratch folders are writable`, async () => {
     const outside = join(await temporaryFolder(), 'file')
     await writeFile(outside, 'visible')
     for (const path of ['/root/.ssh', '/proc/1/root/etc/shadow', outside, `/workspace/..${outside}`])
@@ -166,14 +166,14 @@ function testIsolation(name: string, run: Run): void {
     assert.doesNotMatch(output, new RegExp(`node|bwrap|postgres|${canary}`))
   })
 
-  test(`${name}: a command has no privileges: not root, no capabilities, no way to gain any`, async () => {
+  test(`S35: ${name}: a command has no privileges: not root, no capabilities, no way to gain any`, async () => {
     const { output } = await run('id -u; grep -E "^(Cap|NoNewPrivs)" /proc/self/status; mount -t tmpfs x /tmp')
     assert.doesNotMatch(output, /^0$/m)
     for (const set of ['Inh', 'Prm', 'Eff', 'Bnd', 'Amb']) assert.match(output, new RegExp(`^Cap${set}:\\s*0+$`, 'm'))
     assert.match(output, /^NoNewPrivs:\s*1$/m)
   })
 
-  test(`${name}: no process inside is root outside`, async () => {
+  test(`S35: ${name}: no process inside is root outside`, async () => {
     const marker = longSleep()
     const stop = new AbortController()
     const running = run(marker, { signal: stop.signal })
@@ -186,7 +186,7 @@ function testIsolation(name: string, run: Run): void {
     await running
   })
 
-  test(`${name}: there is no network: neither the loopback of the server nor any other address`, async () => {
+  test(`S35: ${name}: there is no network: neither the loopback of the server nor any other address`, async () => {
     let connections = 0
     const server = createServer(socket => {
       connections++
@@ -233,7 +233,7 @@ function testLimits({ name, create, hasGroups }: Subject, { run, folder }: Groun
     assert.equal((await run('echo fine')).output, 'fine\n')
   })
 
-  test(`${name}: processes stay within their limit`, whenLimited, async () => {
+  test(`S35: ${name}: processes stay within their limit`, whenLimited, async () => {
     const marker = longSleep()
     let most = 0
     const starting = run(`for i in $(seq 200); do ${marker} & done`, { timeoutMs: 3_000 })
@@ -246,7 +246,7 @@ function testLimits({ name, create, hasGroups }: Subject, { run, folder }: Groun
     assert(most <= limits.processes)
   })
 
-  test(`${name}: memory is limited`, whenLimited, async () => {
+  test(`S35: ${name}: memory is limited`, whenLimited, async () => {
     assert.notEqual((await run('head -c 600M /dev/zero | tail > /dev/null')).exitCode, 0)
   })
 

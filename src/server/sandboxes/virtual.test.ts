@@ -22,7 +22,7 @@ test('output and exit code are returned, and files persist between calls', async
   assert.deepEqual([outcome, exitCode, output], ['exited', 7, '/workspace\none\ntwo\n'])
 })
 
-test('paths outside of the workspace can be neither read nor written, also not through links', async () => {
+test('S34: paths outside of the workspace can be neither read nor written, also not through links', async () => {
   await writeFile(join(base, 'secret'), 'visible')
   await mkdir(join(base, 'ses2'))
   await symlink('../secret', join(folder, 'link'))

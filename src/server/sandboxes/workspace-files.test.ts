@@ -34,7 +34,7 @@ test('a written file can be read, also by its path inside the sandbox', async ()
   assert.equal(String(await files.read('a/b/c.txt')), 'two')
 })
 
-test('links that lead out are rejected for reading, writing, changing and listing', async () => {
+test('S34: links that lead out are rejected for reading, writing, changing and listing', async () => {
   const { root, outside, untouched, files } = await setUp()
   await mkdir(join(root, 'deep'))
   const links = [
@@ -78,7 +78,7 @@ test('links inside the workspace are followed', async () => {
   assert.deepEqual((await files.list('absolute', { skip: none })).paths, ['file'])
 })
 
-test('no write leaves the workspace while a command swaps a folder for a link', {
+test('S34: no write leaves the workspace while a command swaps a folder for a link', {
   skip: lack('bubblewrap'),
 }, async () => {
   const sandboxes = await sandboxesForTests('bubblewrap')

@@ -81,11 +81,11 @@ const outside = [
 ]
 
 for (const [path, names] of inside) {
-  test(`${JSON.stringify(path)} is inside`, () => assert.equal(workspaceNames(path, '/data').join('/'), names))
+  test(`S34: ${JSON.stringify(path)} is inside`, () => assert.equal(workspaceNames(path, '/data').join('/'), names))
 }
 
 for (const path of outside) {
-  test(`${JSON.stringify(path.slice(0, 60))} is rejected`, () => {
+  test(`S34: ${JSON.stringify(path.slice(0, 60))} is rejected`, () => {
     assert.throws(() => workspaceNames(path, '/data'), AppError)
   })
 }

@@ -66,6 +66,10 @@ export function settingList(config: Config): Setting[] {
       names(config.hooks, ({ name }) => name),
     ),
     plain(
+      'log_sinks',
+      names(config.logSinks, ({ name }) => name),
+    ),
+    plain(
       'git_hosts',
       names(config.gitHosts, ({ host }) => host),
     ),

@@ -259,7 +259,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
     assert((await call('read', { file_path: 'wide' })).text.length < 3000)
   })
 
-  test(`${driver}: read, write and edit reject paths and links that leave the workspace`, async () => {
+  test(`S34: ${driver}: read, write and edit reject paths and links that leave the workspace`, async () => {
     const { call, folder } = await setUp()
     await writeFile(join(sandboxes.workspacesDir, 'secret'), 'untouched')
     await symlink('../secret', join(folder, 'link'))

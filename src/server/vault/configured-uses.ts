@@ -5,7 +5,8 @@ import type { Config } from '../config/config.ts'
 export function configuredUses({
   mcpServers,
   gitHosts,
-}: Pick<Config, 'mcpServers' | 'gitHosts'>): (VaultUse & { readonly key: string })[] {
+  logSinks,
+}: Pick<Config, 'mcpServers' | 'gitHosts' | 'logSinks'>): (VaultUse & { readonly key: string })[] {
   const servers = mcpServers.flatMap(({ serverName, vaultKey, stdio }) => {
     const names = [...(vaultKey === null ? [] : [['vault_key', vaultKey]]), ...Object.entries(stdio?.vaultEnv ?? {})]
     return names.map(([field = '', key = '']) => ({
@@ -21,5 +22,18 @@ export function configuredUses({
       ? []
       : [{ kind: 'git_host' as const, id: host, name: host, field: 'git_hosts[].credential', key: credential }],
   )
-  return [...servers, ...hosts]
+  const sinks = logSinks.flatMap(sink =>
+    sink.type === 'file' || sink.bearerVaultKey === undefined
+      ? []
+      : [
+          {
+            kind: 'log_sink' as const,
+            id: sink.name,
+            name: sink.name,
+            field: 'log_sinks[].bearer_vault_key',
+            key: sink.bearerVaultKey,
+          },
+        ],
+  )
+  return [...servers, ...hosts, ...sinks]
 }

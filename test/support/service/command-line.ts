@@ -60,6 +60,7 @@ export const noService: LocalService = {
   examinePort: refuse,
   upgrade: refuse,
   secrets: { status: refuse, reseal: refuse, forget: refuse },
+  liteLlm: { convert: refuse, importKeys: refuse },
 }
 
 /** What a command line printed, and its exit code. */

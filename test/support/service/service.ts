@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { checkedService, isContractChecked } from '../contract/contract-tests.ts'
 import { freshDatabase } from './database.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
@@ -75,7 +76,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     options.launcher === undefined ? command : ['bash', '-c', options.launcher, 'bash', ...command]
   const child = spawn(file, args, {
     cwd: root,
-    env: await environment(options, { databaseUrl, dataDir, key }),
+    env: await environment({ ...options, ...(isContractChecked() && { port: 0 }) }, { databaseUrl, dataDir, key }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const output = collect(child)
@@ -88,7 +89,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   stop = () => end('SIGTERM')
   try {
     const url = await untilReady(child, output, options.readyMs ?? 120_000)
-    return {
+    const service: Service = {
       url,
       key,
       pid: child.pid ?? 0,
@@ -101,6 +102,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       },
       kill: () => end('SIGKILL'),
     }
+    return isContractChecked() ? await checkedService(service, options.port) : service
   } catch (error) {
     await end('SIGKILL')
     throw error

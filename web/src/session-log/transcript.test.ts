@@ -239,7 +239,7 @@ test('tools have their calls, failures, median and longest time; turns their tok
   assert.equal(builtin && costOfTurn(builtin), undefined)
 })
 
-test('Markdown cannot break out of its code blocks', () => {
+test('S44: Markdown cannot break out of its code blocks', () => {
   const hostile = 'a\n````\n# Not a title\n```'
   const log = logOf(
     prompted('p1'),

@@ -66,7 +66,7 @@ if (isRoot) {
     await serves(dataDir)
   })
 
-  test('as root: no other user can connect, not even the user of the server', async () => {
+  test('S58: as root: no other user can connect, not even the user of the server', async () => {
     const dataDir = temporaryFolder()
     chmodSync(dataDir, 0o755)
     const server = await startEmbeddedPostgres({ dataDir, log })
@@ -163,7 +163,7 @@ if (isRoot) {
     await kill(child)
   })
 
-  test('as root: a socket folder of another user in the shared temp folder is rejected', async () => {
+  test('S58: as root: a socket folder of another user in the shared temp folder is rejected', async () => {
     const dataDir = join(temporaryFolder(), 'deep'.repeat(30))
     mkdirSync(dataDir)
     const { socket } = foldersOf(dataDir)

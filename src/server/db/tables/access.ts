@@ -52,6 +52,8 @@ export interface ApiKeyTable {
   last_used_at: Date | null
   created_by: string
   created_at: DefaultTime
+  /** Source of a key that was imported from another gateway. */
+  imported_from: string | null
 }
 
 /** Table `api_key_hashes`: hashes for the lookup of presented keys. */

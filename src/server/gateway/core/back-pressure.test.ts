@@ -31,7 +31,7 @@ function slowClient() {
   return { sink, controller, did, drain: () => drain() }
 }
 
-test('R3: a passthrough that starts at the end of the hold-back window pauses an upstream that is faster than the client', t => {
+test('R3, S51: a passthrough that starts at the end of the hold-back window pauses an upstream that is faster than the client', t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { sink, controller, did, drain } = slowClient()
   const relay = new StreamRelay({
@@ -52,7 +52,7 @@ test('R3: a passthrough that starts at the end of the hold-back window pauses an
   relay.stop()
 })
 
-test('R3: a translation that starts at the end of the hold-back window pauses its upstream as well', t => {
+test('R3, S51: a translation that starts at the end of the hold-back window pauses its upstream as well', t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { sink, controller, did, drain } = slowClient()
   const buffer = new FrameBuffer({

@@ -8,7 +8,7 @@ import { estimateInputTokens, estimateTokens, inputEstimate } from '../tokens/es
 import { noTokens } from '../tokens/token-counts.ts'
 import { withoutAccount } from '../upstream/bedrock.ts'
 import { type AnswerReader, Exchange } from '../upstream/exchange.ts'
-import { ownHeaders } from '../upstream/headers.ts'
+import { ownHeaders, traceOf } from '../upstream/headers.ts'
 import type { Send } from '../upstream/send.ts'
 import type { Attempt, FormatAdapter } from './call.ts'
 import { type ClientFormat, type CountFormat, clientContext, type ProblemWriter } from './client-format.ts'
@@ -122,7 +122,7 @@ function sending(
 ) {
   const bytes = isBytes(body) ? body : Buffer.from(JSON.stringify(body))
   const whole = extracted ? extracted.restore(joined(bytes)) : bytes
-  return { attempt, exchange, path, headers: { ...ownHeaders, ...headers }, body: whole }
+  return { attempt, exchange, path, headers: { ...ownHeaders, ...traceOf(attempt.call), ...headers }, body: whole }
 }
 
 const isBytes = (body: Json | Parts): body is Parts => Buffer.isBuffer(body) || Array.isArray(body)

@@ -5,7 +5,7 @@ import { geminiPassthrough } from '../passthrough/gemini.ts'
 import type { PassthroughCall, PassthroughFormat } from '../passthrough/passthrough-format.ts'
 import { estimateInputOf } from '../tokens/count-tokens.ts'
 import { noTokens, tokenCount } from '../tokens/token-counts.ts'
-import { ownHeaders } from '../upstream/headers.ts'
+import { ownHeaders, traceOf } from '../upstream/headers.ts'
 import { geminiPath, geminiResource } from '../upstream/paths.ts'
 
 /** Google's `embedContent` and `batchEmbedContents`, at Google. */
@@ -13,7 +13,7 @@ export const geminiEmbedPassthrough: PassthroughFormat = {
   ...geminiPassthrough,
   request: attempt => ({
     path: geminiPath(attempt.target, attempt.call.kind === 'gemini_embed' ? 'embedContent' : 'batchEmbedContents'),
-    headers: { ...ownHeaders },
+    headers: { ...ownHeaders, ...traceOf(attempt.call) },
     body: withUpstreamName(attempt),
     degraded: [],
   }),

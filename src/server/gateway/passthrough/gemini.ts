@@ -6,7 +6,7 @@ import type { Degradation } from '../core/degradations.ts'
 import { carrierStart } from '../formats/gemini/carried-state.ts'
 import { isDeclinedBy } from '../formats/gemini/read-answer.ts'
 import { geminiUsageReader } from '../tokens/stated-usage.ts'
-import { ownHeaders } from '../upstream/headers.ts'
+import { ownHeaders, traceOf } from '../upstream/headers.ts'
 import { geminiPath } from '../upstream/paths.ts'
 import { countedOr, declinesBy, readJson } from './answers.ts'
 import { createGeminiTap } from './gemini-tap.ts'
@@ -16,7 +16,12 @@ import type { PassthroughCall, PassthroughFormat } from './passthrough-format.ts
 export const geminiPassthrough: PassthroughFormat = {
   request(attempt) {
     const { body, degraded } = withoutCarriers(attempt.call.body)
-    return { path: geminiPath(attempt.target, methodOf(attempt)), headers: { ...ownHeaders }, body, degraded }
+    return {
+      path: geminiPath(attempt.target, methodOf(attempt)),
+      headers: { ...ownHeaders, ...traceOf(attempt.call) },
+      body,
+      degraded,
+    }
   },
   createTap: createGeminiTap,
   readAnswer(body) {

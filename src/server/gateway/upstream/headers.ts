@@ -11,7 +11,8 @@ const forwardedToOpenAi = /^openai-(?!organization$|project$)/
 /** What a call passes on in headers. */
 type Forwarding = Pick<Call, 'headers' | 'traceparent'>
 
-const traceOf = ({ traceparent }: Forwarding): { traceparent?: string } =>
+/** Trace context for the upstream, where that is configured. */
+export const traceOf = ({ traceparent }: Forwarding): { traceparent?: string } =>
   traceparent === undefined ? {} : { traceparent }
 
 /** Headers of every request to an upstream. */

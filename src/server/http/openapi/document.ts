@@ -121,7 +121,7 @@ function parameters(route: Route, place: 'path' | 'query', components: Component
 }
 
 function successes(route: Route, components: Components): Record<string, unknown> {
-  const { responses, produces, hasCsv } = route
+  const { responses, produces, hasCsv, alternatives = {} } = route
   const answers = Object.entries(responses).map(([status, schema]) => [
     status,
     {
@@ -129,6 +129,9 @@ function successes(route: Route, components: Components): Record<string, unknown
       ...(schema && {
         content: {
           [produces ?? 'application/json']: { schema: components.refer(schema), ...responseExample(route, status) },
+          ...Object.fromEntries(
+            Object.entries(alternatives).map(([type, other]) => [type, { schema: components.refer(other) }]),
+          ),
           ...(hasCsv && { 'text/csv': { schema: { type: 'string' } } }),
         },
       }),

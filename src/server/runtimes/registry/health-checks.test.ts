@@ -41,7 +41,7 @@ test('one replica checks a registered runtime once a minute, and its record show
   assert.deepEqual(rows, [{ soon: true }])
 })
 
-test('S10: a server that fails and recovers is logged once each time, without its key', async t => {
+test('S40: a server that fails and recovers is logged once each time, without its key', async t => {
   const fake = await startManagedAgentsFake({ apiKey: canary })
   t.after(() => fake.stop())
   const outbound = createOutbound({ allow: [fake.host] })

@@ -123,7 +123,7 @@ test('S59: other repositories, other services and odd paths are denied', async (
   revoke()
 })
 
-test('a push may write to the branch of the session only', async () => {
+test('S59: a push may write to the branch of the session only', async () => {
   const grant = grantOf()
   const revoke = proxy.grant('ses_1', grant)
   const copy = await clone('pushing')

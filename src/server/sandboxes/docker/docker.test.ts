@@ -21,7 +21,7 @@ interface CreateBody {
   readonly HostConfig: Readonly<Record<string, unknown>>
 }
 
-test('a container has no privileges, no network, a read-only system and limits', needsEngine, async () => {
+test('S35: a container has no privileges, no network, a read-only system and limits', needsEngine, async () => {
   const { engine, settings } = await dockerForTests({ docker: { runtime: 'runsc', user: '4242:4242' } })
   const sandboxes = await sandboxesForTests('docker', { settings })
   const sandbox = await sandboxes.open('ses_1')

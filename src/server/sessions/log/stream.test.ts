@@ -209,7 +209,7 @@ test('a reader stays connected while the database is unreachable, and misses no 
   await eventually(() => seen.length === 1)
 })
 
-test('V2: stalled readers share one page, regardless of their number and the length of the log, and are released when they disconnect', async t => {
+test('V2, S51: stalled readers share one page, regardless of their number and the length of the log, and are released when they disconnect', async t => {
   const big = 'x'.repeat(100_000)
   const stage = await createStage(
     t,
@@ -239,7 +239,7 @@ test('V2: many readers of one session cause one query', async t => {
   assert.equal(stage.log.pages, before + 1)
 })
 
-test('V2: a stalled reader is disconnected after a while, and a healthy one is not', async t => {
+test('V2, S51: a stalled reader is disconnected after a while, and a healthy one is not', async t => {
   const big = 'x'.repeat(100_000)
   const stage = await createStage(
     t,

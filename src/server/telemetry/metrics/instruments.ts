@@ -1,5 +1,6 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Registry } from 'prom-client'
 import { catalogue, type MetricName, type MetricSpec } from './catalogue.ts'
+import { createHistogram, type FastHistogram } from './histogram.ts'
 
 type Labels = Readonly<Record<string, string>>
 
@@ -10,6 +11,10 @@ type NameOf<Type extends MetricSpec['type']> = {
 /** The metrics of one process. */
 export interface Instruments {
   count(name: NameOf<'counter'>, labels?: Labels, amount?: number): void
+  /** Returns the function that adds to a counter with these labels, for the path of calls. The caller keeps it. */
+  counter(name: NameOf<'counter'>, labels: Labels): (amount: number) => void
+  /** Returns the function that adds a value to a histogram with these labels. The caller keeps it. */
+  histogram(name: NameOf<'histogram'>, labels: Labels): (value: number) => void
   /** Sets a counter that is maintained elsewhere to its total. */
   total(name: NameOf<'counter'>, total: number, labels?: Labels): void
   observe(name: NameOf<'histogram'>, labels: Labels, value: number): void
@@ -20,6 +25,12 @@ export interface Instruments {
   text(): Promise<string>
 }
 
+interface Pending {
+  readonly name: string
+  readonly labels: Labels
+  sum: number
+}
+
 const noLabels: Labels = {}
 
 /** Creates every metric of the catalogue. A counter without labels starts at 0, so that rates have a first value. */
@@ -27,12 +38,14 @@ export function createInstruments(): Instruments {
   const registry = new Registry()
   const counters = new Map<string, Counter>()
   const gauges = new Map<string, Gauge>()
-  const histograms = new Map<string, Histogram>()
+  const histograms = new Map<string, FastHistogram>()
+  /** By name and labels: what callers have added since the last page. */
+  const pending = new Map<string, Pending>()
   for (const [name, spec] of Object.entries<MetricSpec>(catalogue)) {
     const common = { name, help: spec.help, labelNames: [...spec.labels], registers: [registry] }
     if (spec.type === 'counter') counters.set(name, new Counter(common))
     else if (spec.type === 'gauge') gauges.set(name, emptied(new Gauge(common)))
-    else histograms.set(name, new Histogram({ ...common, buckets: [...(spec.buckets ?? [])] }))
+    else histograms.set(name, histogramIn(registry, name, spec))
   }
   return {
     count: (name, labels = noLabels, amount = 1) => counters.get(name)?.inc(labels, amount),
@@ -41,14 +54,35 @@ export function createInstruments(): Instruments {
       counter?.remove(labels)
       counter?.inc(labels, total)
     },
-    observe: (name, labels, value) => histograms.get(name)?.observe(labels, value),
+    observe: (name, labels, value) => histograms.get(name)?.series(labels)(value),
+    counter(name, labels) {
+      const key = JSON.stringify([name, labels])
+      const entry = pending.get(key) ?? { name, labels, sum: 0 }
+      pending.set(key, entry)
+      return amount => {
+        entry.sum += amount
+      }
+    },
+    histogram: (name, labels) => histograms.get(name)?.series(labels) ?? (() => {}),
     set: (name, value, labels = noLabels) => gauges.get(name)?.set(labels, value),
     clear(name) {
       const gauge = gauges.get(name)
       if (gauge) emptied(gauge)
     },
-    text: () => registry.metrics(),
+    text() {
+      for (const entry of pending.values()) {
+        if (entry.sum > 0) counters.get(entry.name)?.inc(entry.labels, entry.sum)
+        entry.sum = 0
+      }
+      return registry.metrics()
+    },
   }
+}
+
+function histogramIn(registry: Registry, name: string, { help, buckets = [] }: MetricSpec): FastHistogram {
+  const histogram = createHistogram({ name, help, buckets })
+  registry.registerMetric(histogram.metric)
+  return histogram
 }
 
 /** Removes all values: a gauge that was not measured must be absent, not 0. */

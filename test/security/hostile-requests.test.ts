@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { allRoutes } from '../../src/contract/api.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
+
+const service = await startService()
+const MiB = 1024 * 1024
+const { hostname, port } = new URL(service.url)
+
+/** Sends bytes as they are and returns the first answer; empty when the connection is closed without one. */
+async function exchange(bytes: string): Promise<string> {
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  socket.end(bytes)
+  return text(socket)
+}
+
+const request = (headers: readonly string[], body = ''): string =>
+  `POST /api/agents HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${service.key}\r\nconnection: close\r\n${headers.map(line => `${line}\r\n`).join('')}\r\n${body}`
+
+for (const [line, limit] of [
+  ['POST /api/agents', 2 * MiB],
+  ['POST /v1/messages', 32 * MiB],
+  ['POST /mcp', 4 * MiB],
+] as const) {
+  test(`S50: ${line}: a body above ${limit / MiB} MiB is 413, whether its length is declared or not`, async () => {
+    const body = `{"name":"${'x'.repeat(limit)}"}`
+    const type = { 'content-type': 'application/json' }
+    assert.equal((await send(service, line, { headers: type, body })).status, 413)
+    const chunked = { ...type, 'transfer-encoding': 'chunked' }
+    assert.equal((await send(service, line, { headers: chunked, body })).status, 413)
+  })
+}
+
+test('S50: a body that is shorter or longer than its length, or has two lengths, never starts work', async () => {
+  const body = '{"name":"Lying","owner_id":"me","model":"demo"}'
+  const json = 'content-type: application/json'
+  for (const [headers, sent] of [
+    [[json, `content-length: ${body.length + 50}`], body],
+    [[json, `content-length: ${body.length}`, 'content-length: 2'], body],
+    [[json, `content-length: ${body.length}`, 'transfer-encoding: chunked'], body],
+    [[json, 'content-length: -1'], body],
+    [[json, 'content-length: 1e9'], body],
+    [[json, 'transfer-encoding: chunked, gzip'], body],
+    [[json, 'transfer-encoding: chunked'], `${(body.length + 9).toString(16)}\r\n${body}`],
+    [[json, 'transfer-encoding: chunked'], 'zz\r\n{}\r\n0\r\n\r\n'],
+  ] as const) {
+    const answer = await exchange(request(headers, sent))
+    assert.ok(answer === '' || /^HTTP\/1\.1 4\d\d /.test(answer), `${headers.join('; ')}: ${answer.slice(0, 200)}`)
+  }
+  const { agents } = (await send(service, 'GET /api/agents')).json<{ agents: { name: string }[] }>()
+  assert.deepEqual(
+    agents.filter(({ name }) => name === 'Lying'),
+    [],
+  )
+})
+
+test('S50: nesting beyond 64 levels and long arrays are 400 on every route with a body', async () => {
+  const deep = `{"metadata":${'['.repeat(100)}${']'.repeat(100)}}`
+  const long = `{"metadata":[${'0,'.repeat(100_001)}0]}`
+  const routes = allRoutes.filter(({ body, consumes, errorShape }) => body && !consumes && errorShape !== 'a2a-rpc')
+  assert.ok(routes.length > 80, String(routes.length))
+  for (const { method, path, id } of routes) {
+    const line = `${method} ${path.replaceAll('{version}', '1').replaceAll(/\{\w+\}/g, 'nothing_1')}`
+    for (const body of [deep, long]) {
+      const { status } = await send(service, line, { headers: { 'content-type': 'application/json' }, body })
+      assert.ok(status >= 400 && status < 500, `${id}: ${status}`)
+    }
+  }
+})
+
+test('S52: wildcards of SQL and of patterns are ordinary text in every search', async () => {
+  const made = (name: string) => send(service, 'POST /api/agents', { body: { name, owner_id: 'me', model: 'demo' } })
+  for (const name of ['ordinary', '100% sure', 'under_score', 'back\\slash'])
+    assert.equal((await made(name)).status, 201)
+  const found = async (q: string) => {
+    const answer = await send(service, `GET /api/agents?q=${encodeURIComponent(q)}`)
+    assert.equal(answer.status, 200, answer.text)
+    return answer.json<{ agents: { name: string }[] }>().agents.map(({ name }) => name)
+  }
+  assert.deepEqual(await found('%'), ['100% sure'])
+  assert.deepEqual(await found('_'), ['under_score'])
+  assert.deepEqual(await found('\\'), ['back\\slash'])
+  assert.deepEqual(await found('(a+)+$'), [])
+  assert.deepEqual(await found('.*'), [])
+})
+
+const searches = allRoutes.filter(
+  ({ method, query }) => method === 'GET' && 'q' in ((query as { properties?: object } | undefined)?.properties ?? {}),
+)
+for (const { path, id } of searches) {
+  test(`S52: ${id}: a search text has at most 256 characters, and one of wildcards is answered`, async () => {
+    const line = `GET ${path.replaceAll(/\{\w+\}/g, 'nothing_1')}`
+    assert.ok((await send(service, `${line}?q=${'%25'.repeat(256)}`)).status < 500)
+    const tooLong = await send(service, `${line}?q=${'%25'.repeat(10_000)}`)
+    assert.ok([400, 404, 431].includes(tooLong.status), String(tooLong.status))
+  })
+}
+
+const broken = ['a\r\nset-cookie: a=b', 'a\nx-injected: 1', 'a\rb', 'a\u2028b', 'a\u0000b', 'ä€', 'x'.repeat(9_000)]
+
+test('S54: no text of a caller ends or adds a header', async () => {
+  for (const value of broken) {
+    const encoded = encodeURIComponent(value)
+    const answers = [
+      await send(service, `GET /v1/models/${encoded}`),
+      await send(service, 'POST /v1/messages', { body: { model: value, max_tokens: 1, messages: [] } }),
+      await send(service, 'POST /v1/chat/completions', {
+        body: { model: value, messages: [{ role: 'user', content: 'x' }] },
+      }),
+      await send(service, 'POST /session', { body: { [value]: 1, title: value } }),
+      await send(service, `GET /mcp/${encoded}`),
+      await send(service, `GET /session/${encoded}`),
+      await send(service, `GET /api/usage/calls?format=csv&model=${encoded}`),
+    ]
+    for (const { headers, status } of answers) {
+      assert.ok(status < 500, String(status))
+      assert.equal(headers['set-cookie'], undefined)
+      assert.equal(headers['x-injected'], undefined)
+      for (const [name, text] of Object.entries(headers))
+        assert.match(String(text), /^[\x20-\x7e]*$/, `${name} of an answer to ${JSON.stringify(value.slice(0, 20))}`)
+    }
+  }
+})

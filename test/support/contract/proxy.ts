@@ -1,0 +1,106 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { createContractChecker, type Violation } from './checker.ts'
+
+/** Bytes of an answer that are checked; of a longer one only the head is. */
+const maxBytes = 16 * 1024 * 1024
+
+/** A server between clients and a service that checks each answer against the API reference. */
+export interface ContractProxy {
+  readonly url: string
+  /** What the answers so far contain that the reference does not allow, each once. */
+  violations(): readonly Violation[]
+  /** How many answers were checked. */
+  checked(): number
+  close(): void
+}
+
+/** Starts a proxy in front of the service at `target`; on a free port unless given. */
+export async function startContractProxy(target: string, port = 0): Promise<ContractProxy> {
+  const check = createContractChecker()
+  const found = new Map<string, Violation>()
+  let checked = 0
+  const { host, hostname, port: targetPort } = new URL(target)
+
+  function forward(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const own = `${address()}`
+    const upstream = request({
+      host: hostname,
+      port: targetPort,
+      method: incoming.method ?? 'GET',
+      path: incoming.url ?? '/',
+      headers: incoming.rawHeaders.map((text, at) => (at % 2 === 1 ? text.replaceAll(own, host) : text)),
+      agent: false,
+    })
+    upstream.on('socket', socket => socket.unref())
+    upstream.on('response', answer => relay(incoming, answer, outgoing))
+    upstream.on('error', () => outgoing.destroy())
+    outgoing.on('close', () => upstream.destroy())
+    incoming.pipe(upstream)
+  }
+
+  function relay(incoming: IncomingMessage, answer: IncomingMessage, outgoing: ServerResponse): void {
+    outgoing.sendDate = false
+    outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, answer.rawHeaders)
+    outgoing.flushHeaders()
+    const chunks: Buffer[] = []
+    let bytes = 0
+    let isOver = false
+    answer.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes <= maxBytes) chunks.push(chunk)
+    })
+    const record = (isWhole: boolean) => {
+      if (isOver) return
+      isOver = true
+      checked++
+      const { method = 'GET', url = '/' } = incoming
+      const isCut = !isWhole || bytes > maxBytes || method === 'HEAD'
+      for (const violation of check({
+        method,
+        url,
+        status: answer.statusCode ?? 0,
+        headers: answer.headers,
+        body: Buffer.concat(chunks),
+        isCut,
+      }))
+        found.set(JSON.stringify(violation), violation)
+    }
+    answer.on('end', () => record(true))
+    answer.on('error', () => undefined)
+    answer.on('close', () => {
+      record(answer.complete)
+      if (!answer.complete) outgoing.destroy()
+    })
+    answer.pipe(outgoing)
+  }
+
+  const server = createServer({ keepAliveTimeout: 72_000, requestTimeout: 0, insecureHTTPParser: true }, forward)
+  server.on('checkContinue', forward)
+  const sockets = socketsOf(server)
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  server.unref()
+  const address = () => `127.0.0.1:${(server.address() as AddressInfo | null)?.port}`
+  return {
+    url: `http://${address()}`,
+    violations: () => [...found.values()],
+    checked: () => checked,
+    close() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+function socketsOf(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.unref()
+    socket.on('error', () => undefined)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  return sockets
+}
