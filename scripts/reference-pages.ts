@@ -163,15 +163,19 @@ function commandsIn(help: string): readonly string[] {
 /** Removes what is the same for every command. */
 const ownPart = (help: string): string => help.replace(/\nGlobal Options:\n[\s\S]*?(?=\n\n|$)\n?/, '').trim()
 
+/** Returns the sections of a command and of the commands below it. */
+async function sectionsOf(command: readonly string[]): Promise<string[]> {
+  const help = await helpOf(command)
+  const heading = `${'#'.repeat(command.length + 1)} switchyard ${command.join(' ')}`
+  const sections = [heading, `\`\`\`text\n${ownPart(help)}\n\`\`\``]
+  for (const below of commandsIn(help)) sections.push(...(await sectionsOf([...command, below])))
+  return sections
+}
+
 async function cliPage(): Promise<string> {
   const help = await helpOf([])
   const sections: string[] = []
-  for (const name of commandsIn(help)) {
-    const own = await helpOf([name])
-    sections.push(`## switchyard ${name}`, `\`\`\`text\n${ownPart(own)}\n\`\`\``)
-    for (const below of commandsIn(own))
-      sections.push(`### switchyard ${name} ${below}`, `\`\`\`text\n${ownPart(await helpOf([name, below]))}\n\`\`\``)
-  }
+  for (const name of commandsIn(help)) sections.push(...(await sectionsOf([name])))
   return page(
     '# Command line reference',
     `${generated} Every command accepts the global options of \`switchyard\`.`,

@@ -49,6 +49,7 @@ type Verdict = 'unknown' | 'refused' | 'let in'
 const forWholeService: ReadonlySet<string> = new Set([
   'system.settings',
   'deployments.end_cooldown',
+  'log_sinks.list',
   // A body without the required name is rejected first.
   ...[...Object.values(userRoutes), ...Object.values(teamRoutes)]
     .map(({ id }) => id)

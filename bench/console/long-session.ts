@@ -31,15 +31,16 @@ export const longSession: BenchCase = {
     withConsole(folder, async ({ server, databaseUrl, open }) => {
       const session = await prepare({ server, databaseUrl })
       const times: number[] = []
-      for (let at = 0; at < loads; at++) {
+      const load = async (): Promise<Page> => {
         const startedAt = performance.now()
         const page = await open(`/console/sessions/${session}`)
         await usable(page)
         times.push(performance.now() - startedAt)
-        if (at < loads - 1) await page.context().close()
-        else return [usableFigure(times), ...(await scrolled(page, log))]
+        return page
       }
-      return []
+      for (let at = 1; at < loads; at++) await (await load()).context().close()
+      const page = await load()
+      return [usableFigure(times), ...(await scrolled(page, log))]
     }),
 }
 
@@ -52,7 +53,7 @@ const usableFigure = (times: readonly number[]): Figure => ({
 })
 
 /** Creates a session and fills it with events. Returns its id. */
-export async function prepare({ server, databaseUrl }: Pick<Place, 'server' | 'databaseUrl'>): Promise<string> {
+async function prepare({ server, databaseUrl }: Pick<Place, 'server' | 'databaseUrl'>): Promise<string> {
   const session = await createSession(server, await createAgent(server, 'tool'))
   await sendPrompt(server, session, 'Create note.txt saying "hello".')
   await untilIdle(server, session)
@@ -92,7 +93,7 @@ async function usable(page: Page): Promise<void> {
 }
 
 /** Runs in the page: scrolls 2,400 pixels a second for 5 s, as a fast wheel does; returns the milliseconds of each frame. */
-export const scroll = `(async () => {
+const scroll = `(async () => {
   const list = document.querySelector('[data-testid=transcript]')
   const frames = []
   const end = performance.now() + 5_000

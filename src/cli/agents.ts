@@ -1,8 +1,8 @@
 import type { Client } from '../client/client.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
-import { tableLines } from './format.ts'
 import { dim, type Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
+import { printTable } from './table.ts'
 
 export interface ListArguments {
   readonly limit: number
@@ -18,9 +18,7 @@ export async function listAgents(client: Client, { limit, cursor }: ListArgument
     return exitCodes.ok
   }
   const rows = page.agents.map(({ id, status, model, name }) => [id, status, plainLine(model, 40), plainLine(name, 60)])
-  const [headings = '', ...lines] = tableLines(['ID', 'STATUS', 'MODEL', 'NAME'], rows)
-  out.line(dim(headings))
-  for (const line of lines) out.line(line)
+  printTable(out, ['ID', 'STATUS', 'MODEL', 'NAME'], rows)
   if (page.next_cursor !== null) out.note(dim(`More: --cursor ${page.next_cursor}`))
   return exitCodes.ok
 }

@@ -1,5 +1,7 @@
-import { Argument, type Command } from 'commander'
+import type { Command } from 'commander'
 import { answerApproval, listApprovals } from './approvals.ts'
+import { approvalFinder } from './finders.ts'
+import { NameArgument } from './names.ts'
 import { jsonText, someText, wholeNumber } from './parse.ts'
 import { type Registry, withExamples } from './world.ts'
 
@@ -9,7 +11,7 @@ interface ListOptions {
   readonly cursor?: string
 }
 
-const approval = () => new Argument('<approval>', 'id of the approval').argParser(someText)
+const approval = () => new NameArgument('<approval>', 'id of the approval', approvalFinder)
 
 /** Adds `approvals`. */
 export function addApprovalCommands(program: Command, { doing }: Registry): void {

@@ -1,9 +1,9 @@
 import type { Client } from '../client/client.ts'
 import type { ListArguments } from './agents.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
-import { tableLines } from './format.ts'
 import { dim, type Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
+import { printTable } from './table.ts'
 
 interface Filter extends ListArguments {
   /** True: also decided ones. */
@@ -25,9 +25,7 @@ export async function listApprovals(client: Client, { limit, cursor, isWhole }: 
     state,
     plainLine(`${name} ${JSON.stringify(input)}`, 100),
   ])
-  const [headings = '', ...lines] = tableLines(['ID', 'SESSION', 'STATE', 'CALL'], rows)
-  out.line(dim(headings))
-  for (const line of lines) out.line(line)
+  printTable(out, ['ID', 'SESSION', 'STATE', 'CALL'], rows)
   if (page.next_cursor !== null) out.note(dim(`More: --cursor ${page.next_cursor}`))
   return exitCodes.ok
 }

@@ -1,6 +1,8 @@
-import { Argument, type Command } from 'commander'
+import type { Command } from 'commander'
 import { liftFreeze, listFreezes, listRunning, setFreeze, stopWork } from './controls.ts'
-import { someText, wholeNumber } from './parse.ts'
+import { agentFinder, freezeFinder, keyFinder, sessionFinder } from './finders.ts'
+import { NameArgument, NameOption } from './names.ts'
+import { wholeNumber } from './parse.ts'
 import { type Registry, withExamples } from './world.ts'
 
 interface ListOptions {
@@ -34,8 +36,8 @@ export function addControlCommands(program: Command, { world, doing }: Registry)
   withExamples(running, ['switchyard running', 'switchyard running --json'])
   const stop = payerOptions(program.command('stop'))
     .description('stop the runs of a session, an agent, a key, an owner or all, and cancel waiting prompts')
-    .option('--session-id <id>', 'runs of this session')
-    .option('--agent-id <id>', 'all sessions of this agent')
+    .addOption(new NameOption('--session-id <session>', 'runs of this session', sessionFinder))
+    .addOption(new NameOption('--agent-id <agent>', 'all sessions of this agent', agentFinder))
     .action(doing<TargetOptions>(({ client, out }, options) => stopWork(client, bodyOf(options), out)))
   withExamples(stop, [
     'switchyard stop --session-id ses_0199 --reason "it loops"',
@@ -47,7 +49,7 @@ export function addControlCommands(program: Command, { world, doing }: Registry)
 
 const payerOptions = (command: Command): Command =>
   command
-    .option('--key-id <id>', 'this key and its child keys')
+    .addOption(new NameOption('--key-id <key>', 'this key and its child keys', keyFinder))
     .option('--owner <name>', 'this owner')
     .option('--all', 'all keys and owners')
     .option('--reason <text>', 'reason, shown to the affected callers')
@@ -67,7 +69,7 @@ function addFreezes(program: Command, { doing }: Registry): void {
   const lift = freezes
     .command('lift')
     .description('lift a freeze; waiting prompts continue')
-    .addArgument(new Argument('<id>', 'id of the freeze').argParser(someText))
+    .addArgument(new NameArgument('<freeze>', 'id or target of the freeze', freezeFinder))
     .action(doing(({ client, out }, _, [id = '']) => liftFreeze(client, { freezeId: id }, out)))
   withExamples(lift, ['switchyard freezes lift freeze_0199'])
   withExamples(freezes, ['switchyard freezes ls'])

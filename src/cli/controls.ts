@@ -2,9 +2,10 @@ import type { Client } from '../client/client.ts'
 import type { FreezeWrite, RunningSession, StopRequest } from '../contract/controls.ts'
 import type { ListArguments } from './agents.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
-import { agoText, tableLines } from './format.ts'
+import { agoText } from './format.ts'
 import { dim, type Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
+import { printTable } from './table.ts'
 
 interface RunningArguments extends ListArguments {
   readonly nowMs: number
@@ -31,9 +32,7 @@ export async function listRunning(client: Client, { nowMs, ...page }: RunningArg
     plainLine(session.title, 60),
   ])
   const headings = ['ID', 'OWNER', 'AGENT', 'SINCE', 'WAITING', 'COST/MIN', 'TITLE']
-  const [heading = '', ...lines] = tableLines(headings, rows)
-  out.line(dim(heading))
-  for (const line of lines) out.line(line)
+  printTable(out, headings, rows)
   if (answer.next_cursor !== null) out.note(dim(`More: --cursor ${answer.next_cursor}`))
   return exitCodes.ok
 }
@@ -73,9 +72,7 @@ export async function listFreezes(client: Client, page: ListArguments, out: Out)
     plainLine(freeze.created_by, 40),
     plainLine(freeze.reason ?? '', 80),
   ])
-  const [heading = '', ...lines] = tableLines(['ID', 'SCOPE', 'TARGET', 'SINCE', 'BY', 'REASON'], rows)
-  out.line(dim(heading))
-  for (const line of lines) out.line(line)
+  printTable(out, ['ID', 'SCOPE', 'TARGET', 'SINCE', 'BY', 'REASON'], rows)
   if (answer.next_cursor !== null) out.note(dim(`More: --cursor ${answer.next_cursor}`))
   return exitCodes.ok
 }

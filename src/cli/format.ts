@@ -18,17 +18,3 @@ export function agoText(ms: number): string {
   const hours = Math.floor(minutes / 60)
   return hours < 48 ? `${hours} h ago` : `${Math.floor(hours / 24)} d ago`
 }
-
-/** Formats rows under headings, each column as wide as its widest cell. The last column is not padded. */
-export function tableLines(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const all = [headings, ...rows]
-  const widths = headings.map((_, column) => Math.max(...all.map(row => [...(row[column] ?? '')].length)))
-  return all.map(row =>
-    row
-      .map((cell, column) =>
-        column === row.length - 1 ? cell : cell + ' '.repeat((widths[column] ?? 0) - [...cell].length),
-      )
-      .join('  ')
-      .trimEnd(),
-  )
-}

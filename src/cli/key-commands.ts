@@ -1,8 +1,13 @@
-import { Argument, type Command, Option } from 'commander'
-import type { ApiKeyWrite } from '../contract/keys.ts'
+import { type Command, Option } from 'commander'
+import { type ApiKeyWrite, keyRoutes } from '../contract/keys.ts'
 import { type NativeProvider, nativeProviders } from '../contract/native.ts'
+import { destroying, yesOption } from './confirm.ts'
+import { keyFinder } from './finders.ts'
 import { createKey, listKeys, revokeKey, rotateKey } from './keys.ts'
+import { NameArgument } from './names.ts'
 import { dollars, someText, wholeNumber } from './parse.ts'
+import { addRouteCommand } from './resources/route-command.ts'
+import { details } from './resources/show.ts'
 import { type Registry, withExamples } from './world.ts'
 
 interface ListOptions {
@@ -29,7 +34,7 @@ interface CreateOptions {
   readonly parallel?: number
 }
 
-const keyId = () => new Argument('<id>', 'id of the key').argParser(someText)
+const keyId = () => new NameArgument('<key>', 'id or label of the key', keyFinder)
 const count = wholeNumber({ min: 1, max: 2_147_483_647 })
 
 /** Adds `keys`. */
@@ -52,8 +57,23 @@ export function addKeyCommands(program: Command, registry: Registry): void {
     .command('revoke')
     .description('revoke a key permanently and close its open streams')
     .addArgument(keyId())
-    .action(registry.doing(({ client, out }, _, [id = '']) => revokeKey(client, { keyId: id }, out)))
-  withExamples(revoke, ['switchyard keys revoke key_0199'])
+    .option(...yesOption)
+    .action(
+      destroying(
+        registry,
+        ([id]) => `revoke key ${id} permanently`,
+        ({ client, out }, _, [id = '']) => revokeKey(client, { keyId: id }, out),
+      ),
+    )
+  withExamples(revoke, ['switchyard keys revoke key_0199 --yes'])
+  addRouteCommand(keys, registry, {
+    name: 'show',
+    route: keyRoutes.get,
+    text: 'show a key, without its secret',
+    args: [{ field: 'key_id', name: 'key', text: 'id or label of the key', finder: keyFinder }],
+    show: details(),
+    examples: ['switchyard keys show ci'],
+  })
   withExamples(keys, ['switchyard keys create --label ci', 'switchyard keys ls'])
 }
 

@@ -117,9 +117,9 @@ test('keys rotate prints the new key and sends a grace period only if given', as
 
 test('keys revoke prints the revoked key', async () => {
   const { fetch } = scriptedService({ 'DELETE /api/keys/key_1': () => new Response(null, { status: 204 }) })
-  const { code, stdout } = await runLine(['keys', 'revoke', 'key_1'], { fetch })
+  const { code, stdout } = await runLine(['keys', 'revoke', 'key_1', '--yes'], { fetch })
   assert.deepEqual([code, stdout], [0, '✓ revoked key_1\n'])
-  assert.deepEqual(JSON.parse((await runLine(['keys', 'revoke', 'key_1', '--json'], { fetch })).stdout), {
+  assert.deepEqual(JSON.parse((await runLine(['keys', 'revoke', 'key_1', '--yes', '--json'], { fetch })).stdout), {
     id: 'key_1',
     revoked: true,
   })

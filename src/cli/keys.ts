@@ -2,9 +2,10 @@ import type { Client } from '../client/client.ts'
 import type { ApiKey, ApiKeyWrite, ShownApiKey } from '../contract/keys.ts'
 import type { ListArguments } from './agents.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
-import { agoText, tableLines } from './format.ts'
+import { agoText } from './format.ts'
 import { dim, type Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
+import { printTable } from './table.ts'
 
 interface ListKeysArguments extends ListArguments {
   readonly owner?: string | undefined
@@ -40,9 +41,7 @@ export async function listKeys(client: Client, args: ListKeysArguments, out: Out
     plainLine(key.label, 60),
   ])
   const headings = ['ID', 'KEY', 'STATE', 'ROLE', 'OWNER', 'SPENT', 'USED', 'LABEL']
-  const [heading = '', ...lines] = tableLines(headings, rows)
-  out.line(dim(heading))
-  for (const line of lines) out.line(line)
+  printTable(out, headings, rows)
   if (page.next_cursor !== null) out.note(dim(`More: --cursor ${page.next_cursor}`))
   return exitCodes.ok
 }

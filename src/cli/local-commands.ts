@@ -1,7 +1,9 @@
 import { Argument, type Command } from 'commander'
 import { doctor } from './doctor.ts'
+import { agentFinder } from './finders.ts'
 import type { ServerInputs } from './local-service.ts'
 import { migrateDatabase } from './migrate.ts'
+import { NameOption } from './names.ts'
 import { duration, someText, wholeNumber } from './parse.ts'
 import { quickstart } from './quickstart.ts'
 import { secrets } from './secrets.ts'
@@ -94,7 +96,7 @@ function addRun(program: Command, { world, doing }: Registry): void {
     .description('start a session with one prompt and print its events; starts a temporary service if none is running')
     .addArgument(new Argument('<prompt>', 'the task').argParser(someText))
     .option('--model <name>', 'model to use; default: a real model of medium price')
-    .option('--agent <id>', 'id of the agent to run')
+    .addOption(new NameOption('--agent <agent>', 'id or name of the agent to run', agentFinder))
     .option('--timeout <time>', 'stop the run after this time, such as 90s or 10m', duration)
     .action(
       doing<RunOptions>(({ client, out, isUrlGiven }, options, [prompt = '']) => {

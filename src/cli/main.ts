@@ -1,4 +1,5 @@
 import process from 'node:process'
+import { createInterface } from 'node:readline/promises'
 import { text } from 'node:stream/consumers'
 import { exitCodes } from './exit-codes.ts'
 import { secondStart } from './second-start.ts'
@@ -32,6 +33,20 @@ if (conflict !== undefined) {
 }
 
 const isTerminal = stdout.isTTY === true
+
+/** Reads one line; empty at the end of the input. */
+async function readLine(input: NodeJS.ReadStream): Promise<string> {
+  const lines = createInterface({ input })
+  const { promise, resolve } = Promise.withResolvers<string>()
+  lines.once('line', resolve).once('close', () => resolve(''))
+  return promise.finally(() => lines.close())
+}
+
+/** Columns of the terminal, or of an exported COLUMNS. */
+function columnsOf(): number | undefined {
+  const given = Number(env['COLUMNS'])
+  return Number.isInteger(given) && given > 0 ? given : isTerminal ? stdout.columns : undefined
+}
 // Imported after the check, because these imports take most of the start time.
 const [{ runCommandLine }, { localService }, { readHiddenLine }] = await Promise.all([
   import('./program.ts'),
@@ -44,13 +59,14 @@ const code = await runCommandLine(args, {
   stdin: {
     isTerminal: stdin.isTTY === true,
     read: () => text(stdin),
-    ...(stdin.isTTY === true && { readHidden: () => readHiddenLine(stdin) }),
+    ...(stdin.isTTY === true && { readHidden: () => readHiddenLine(stdin), readLine: () => readLine(stdin) }),
   },
   stdout,
   stderr,
   isTerminal,
   isErrorTerminal: stderr.isTTY === true,
   hasColours: isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
+  columns: columnsOf(),
   stop: signals.stop,
   onHangUp: isTerminal ? undefined : listener => void process.on('SIGHUP', listener),
   server: localService,

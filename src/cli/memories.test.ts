@@ -65,6 +65,6 @@ test('memories add sends each option as its field and prints only the id', async
 
 test('memories rm prints the deleted memory', async () => {
   const { fetch } = scriptedService({ [`DELETE ${path}/mem_1`]: () => new Response(null, { status: 204 }) })
-  const { code, stdout } = await runLine(['memories', 'rm', 'agent_1', 'mem_1'], { fetch })
+  const { code, stdout } = await runLine(['memories', 'rm', 'agent_1', 'mem_1', '--yes'], { fetch })
   assert.deepEqual([code, stdout], [0, '✓ deleted mem_1\n'])
 })

@@ -2,9 +2,9 @@ import type { Client } from '../client/client.ts'
 import { type Memory, type MemoryWrite, memoryRoutes } from '../contract/memories.ts'
 import type { ListArguments } from './agents.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
-import { tableLines } from './format.ts'
 import { dim, type Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
+import { printTable } from './table.ts'
 
 interface ListMemoriesArguments extends ListArguments {
   readonly agentId: string
@@ -30,9 +30,7 @@ export async function listMemories(client: Client, args: ListMemoriesArguments, 
     out.line(`No memories found. Add one: switchyard memories add ${agentId} "<text>"`)
     return exitCodes.ok
   }
-  const [headings = '', ...lines] = tableLines(['ID', 'PRIORITY', 'USED', 'SOURCE', 'TYPE', 'TEXT'], data.map(rowOf))
-  out.line(dim(headings))
-  for (const line of lines) out.line(line)
+  printTable(out, ['ID', 'PRIORITY', 'USED', 'SOURCE', 'TYPE', 'TEXT'], data.map(rowOf))
   if (nextCursor !== undefined) out.note(dim(`More: --cursor ${nextCursor}`))
   return exitCodes.ok
 }

@@ -1,5 +1,8 @@
 import { Argument, type Command, InvalidArgumentError } from 'commander'
+import { destroying, yesOption } from './confirm.ts'
+import { agentFinder, memoryFinder } from './finders.ts'
 import { addMemory, listMemories, removeMemory } from './memories.ts'
+import { NameArgument } from './names.ts'
 import { someText, wholeNumber } from './parse.ts'
 import { type Registry, withExamples } from './world.ts'
 
@@ -16,10 +19,11 @@ interface AddOptions {
   readonly priority?: number
 }
 
-const agentId = () => new Argument('<agent>', 'id of the agent').argParser(someText)
+const agentId = () => new NameArgument('<agent>', 'id or name of the agent', agentFinder)
 
 /** Adds `memories`. */
-export function addMemoryCommands(program: Command, { doing }: Registry): void {
+export function addMemoryCommands(program: Command, registry: Registry): void {
+  const { doing } = registry
   const memories = program.command('memories').description('memories of agents, kept across sessions')
   const list = memories
     .command('ls')
@@ -58,13 +62,18 @@ export function addMemoryCommands(program: Command, { doing }: Registry): void {
     .command('rm')
     .description('delete a memory permanently')
     .addArgument(agentId())
-    .addArgument(new Argument('<id>', 'id of the memory').argParser(someText))
+    .addArgument(new NameArgument('<memory>', 'id of the memory', memoryFinder))
+    .option(...yesOption)
     .action(
-      doing(({ client, out }, _, [agent = '', id = '']) => removeMemory(client, { agentId: agent, memoryId: id }, out)),
+      destroying(
+        registry,
+        ([, id]) => `delete memory ${id}`,
+        ({ client, out }, _, [agent = '', id = '']) => removeMemory(client, { agentId: agent, memoryId: id }, out),
+      ),
     )
   withExamples(list, ['switchyard memories ls agent_0199', 'switchyard memories ls agent_0199 --search tabs --json'])
   withExamples(add, ['switchyard memories add agent_0199 "The user prefers tabs" --type preference --priority 10'])
-  withExamples(remove, ['switchyard memories rm agent_0199 mem_0199'])
+  withExamples(remove, ['switchyard memories rm agent_0199 mem_0199 --yes'])
   withExamples(memories, ['switchyard memories ls agent_0199'])
 }
 

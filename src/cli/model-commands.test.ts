@@ -133,7 +133,7 @@ test('models list prints names, sources and unused models', async () => {
 test('providers remove and models remove delete the given object', async () => {
   const ok = () => Response.json({ ok: true })
   const { fetch, seen } = scriptedService({ 'DELETE /api/providers/openai': ok, 'DELETE /api/models/dep_1': ok })
-  assert.equal((await runLine(['providers', 'remove', 'openai'], { fetch })).code, 0)
-  assert.equal((await runLine(['models', 'remove', 'dep_1'], { fetch })).code, 0)
+  assert.equal((await runLine(['providers', 'remove', 'openai', '--yes'], { fetch })).code, 0)
+  assert.equal((await runLine(['models', 'remove', 'dep_1', '--yes'], { fetch })).code, 0)
   assert.equal(seen.length, 2)
 })

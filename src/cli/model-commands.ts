@@ -1,7 +1,10 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import type { ModelParams } from '../contract/model-settings.ts'
 import type { ProviderWrite } from '../contract/providers.ts'
+import { destroying, yesOption } from './confirm.ts'
+import { modelFinder, providerFinder } from './finders.ts'
 import { addModel, listModels, removeModel } from './model-settings.ts'
+import { NameArgument } from './names.ts'
 import type { Out } from './out.ts'
 import { someText, wholeNumber } from './parse.ts'
 import { listProviders, removeProvider, setProvider, testProvider } from './providers.ts'
@@ -28,7 +31,7 @@ interface AddOptions extends KeyOptions {
   readonly param?: Readonly<Record<string, unknown>>
 }
 
-const providerId = () => new Argument('<id>', 'such as anthropic, openai or bedrock').argParser(someText)
+const providerId = () => new NameArgument('<provider>', 'such as anthropic, openai or bedrock', providerFinder)
 const fromEnv = () => new Option('--from-env <name>', 'environment variable with the key; default: standard input')
 
 /** Adds `providers` and `models`. */
@@ -37,7 +40,8 @@ export function addModelCommands(program: Command, registry: Registry): void {
   addModels(program, registry)
 }
 
-function addProviders(program: Command, { world, doing }: Registry): void {
+function addProviders(program: Command, registry: Registry): void {
+  const { world, doing } = registry
   const providers = program.command('providers').description('credentials of model providers; requires an admin key')
   const list = providers
     .command('list')
@@ -77,8 +81,15 @@ function addProviders(program: Command, { world, doing }: Registry): void {
     .command('remove')
     .description('remove the stored credential of a provider')
     .addArgument(providerId())
-    .action(doing(({ client, out }, _, [id = '']) => removeProvider(client, { providerId: id }, out)))
-  withExamples(remove, ['switchyard providers remove openai'])
+    .option(...yesOption)
+    .action(
+      destroying(
+        registry,
+        ([id]) => `remove the credential of ${id}`,
+        ({ client, out }, _, [id = '']) => removeProvider(client, { providerId: id }, out),
+      ),
+    )
+  withExamples(remove, ['switchyard providers remove openai --yes'])
   withExamples(providers, ['switchyard providers list', 'switchyard providers set anthropic < key.txt'])
 }
 
@@ -102,7 +113,8 @@ function awsOf({ env }: World): ProviderWrite {
 /** A service account is JSON; every other key is a plain string. */
 const keyOf = (secret: string) => (secret.startsWith('{') ? { vertex_credentials: secret } : { api_key: secret })
 
-function addModels(program: Command, { world, doing }: Registry): void {
+function addModels(program: Command, registry: Registry): void {
+  const { world, doing } = registry
   const models = program.command('models').description('configured models; requires an admin key')
   const list = models
     .command('list')
@@ -138,9 +150,16 @@ function addModels(program: Command, { world, doing }: Registry): void {
   const remove = models
     .command('remove')
     .description('remove an added model; calls in flight finish')
-    .addArgument(new Argument('<id>', 'id of the model as shown by "models list"').argParser(someText))
-    .action(doing(({ client, out }, _, [id = '']) => removeModel(client, { modelId: id }, out)))
-  withExamples(remove, ['switchyard models remove dep_0199'])
+    .addArgument(new NameArgument('<model>', 'id or name of the model as shown by "models list"', modelFinder))
+    .option(...yesOption)
+    .action(
+      destroying(
+        registry,
+        ([id]) => `remove model ${id}`,
+        ({ client, out }, _, [id = '']) => removeModel(client, { modelId: id }, out),
+      ),
+    )
+  withExamples(remove, ['switchyard models remove dep_0199 --yes'])
   withExamples(models, ['switchyard models list', 'switchyard models add opus anthropic/claude-opus-5'])
 }
 

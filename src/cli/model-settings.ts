@@ -2,9 +2,9 @@ import type { Client } from '../client/client.ts'
 import type { ModelParams } from '../contract/model-settings.ts'
 import type { ListArguments } from './agents.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
-import { tableLines } from './format.ts'
 import { dim, type Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
+import { printTable } from './table.ts'
 
 /** `models list`: lists the configured models. */
 export async function listModels(client: Client, { limit, cursor }: ListArguments, out: Out): Promise<ExitCode> {
@@ -21,9 +21,7 @@ export async function listModels(client: Client, { limit, cursor }: ListArgument
     plainLine(model_name, 60),
     plainLine(String(params['model']), 80),
   ])
-  const [headings = '', ...lines] = tableLines(['ID', 'SOURCE', 'STATE', 'NAME', 'MODEL'], rows)
-  out.line(dim(headings))
-  for (const line of lines) out.line(line)
+  printTable(out, ['ID', 'SOURCE', 'STATE', 'NAME', 'MODEL'], rows)
   for (const { id, error } of page.models) if (error !== null) out.note(`${id}: ${error}`)
   if (page.next_cursor !== null) out.note(dim(`More: --cursor ${page.next_cursor}`))
   return exitCodes.ok

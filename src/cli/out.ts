@@ -2,7 +2,7 @@ import { plainJson, plainText } from './plain-text.ts'
 
 /** Target of text: a stream of the process, or a list in a test. */
 export interface Sink {
-  write(text: string): unknown
+  write(chunk: string | Uint8Array): unknown
 }
 
 export type Tone = 'plain' | 'strong' | 'dim' | 'good' | 'warning' | 'bad'
@@ -24,10 +24,14 @@ export interface Out {
   readonly isJson: boolean
   /** True when partial text may be printed, because the output is a terminal. */
   readonly isLive: boolean
+  /** Columns that tables must fit into; undefined: unlimited, because the output is not a terminal. */
+  readonly columns: number | undefined
   /** One line for people, on standard output; nothing with `--json`. */
   line(...pieces: readonly (Piece | string)[]): void
   /** Text without a line end, on standard output; nothing with `--json`. */
   text(piece: Piece | string): void
+  /** Content of a file, on standard output: unchanged, except on a terminal; nothing with `--json`. */
+  content(bytes: Uint8Array): void
   /** One line for people, on standard error; nothing with `--json`. */
   note(...pieces: readonly (Piece | string)[]): void
   /** One line of JSON on standard output; nothing without `--json`. */
@@ -44,11 +48,12 @@ interface OutOptions {
   readonly isJson: boolean
   readonly isTerminal: boolean
   readonly hasColours: boolean
+  readonly columns?: number | undefined
 }
 
 const codes: Readonly<Record<Tone, string>> = { plain: '', strong: '1', dim: '2', good: '32', warning: '33', bad: '31' }
 
-export function createOut({ stdout, stderr, isJson, isTerminal, hasColours }: OutOptions): Out {
+export function createOut({ stdout, stderr, isJson, isTerminal, hasColours, columns }: OutOptions): Out {
   const painted = (piece: Piece | string): string => {
     const { text, tone } = typeof piece === 'string' ? plain(piece) : piece
     const safe = plainText(text)
@@ -60,11 +65,16 @@ export function createOut({ stdout, stderr, isJson, isTerminal, hasColours }: Ou
   return {
     isJson,
     isLive: isTerminal && !isJson,
+    columns,
     line: (...pieces) => {
       if (!isJson) print(stdout, `${pieces.map(painted).join('')}\n`)
     },
     text: piece => {
       if (!isJson) print(stdout, painted(piece))
+    },
+    content: bytes => {
+      if (isJson) return
+      stdout.write(isTerminal ? plainText(new TextDecoder().decode(bytes)) : bytes)
     },
     note: (...pieces) => {
       if (!isJson) print(stderr, `${pieces.map(painted).join('')}\n`)

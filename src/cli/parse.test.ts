@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { agoText, elapsedText, tableLines } from './format.ts'
+import { agoText, elapsedText } from './format.ts'
 import { duration, serviceUrl, someText, wholeNumber } from './parse.ts'
+import { tableLines } from './table.ts'
 
 test('times need a unit and must not exceed the maximum of a timer', () => {
   const read = ['500ms', '90s', '10m', '1.5h'].map(duration)
@@ -41,5 +42,5 @@ test('table columns are aligned, also with characters of two code units', () => 
       ['22', 'ab', 'y'],
     ],
   )
-  assert.deepEqual(lines, ['ID  NAME  LAST', '1   😀     x', '22  ab    y'])
+  assert.deepEqual(lines, ['ID  NAME  LAST', '1   😀    x', '22  ab    y'])
 })

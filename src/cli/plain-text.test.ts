@@ -53,7 +53,7 @@ test('JSON output is the same value without raw control characters', () => {
 
 test('a truncated line ends with an ellipsis and never splits a character', () => {
   assert.equal(plainLine('a  b\nc', 10), 'a b c')
-  assert.equal(plainLine('😀😀😀', 2), '😀…')
+  assert.equal(plainLine('😀😀😀', 3), '😀…')
 })
 
 test('printed text contains no foreign escapes, with and without colours', () => {

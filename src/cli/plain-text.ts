@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
+import { cutToWidth } from './text-width.ts'
 
 /** Control characters except tab and newline, and bidirectional control characters. */
 const controls = /(?![\t\n])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
@@ -11,11 +12,9 @@ export function plainText(text: string): string {
   return stripVTControlCharacters(text).replaceAll('\r\n', '\n').replaceAll(controls, '')
 }
 
-/** Returns `text` as plain text on one line, truncated to `maxLength` characters. */
-export function plainLine(text: string, maxLength: number): string {
-  const characters = [...plainText(text).replaceAll(/\s+/g, ' ').trim()]
-  return characters.length <= maxLength ? characters.join('') : `${characters.slice(0, maxLength - 1).join('')}…`
-}
+/** Returns `text` as plain text on one line, cut to `maxWidth` columns of a terminal. */
+export const plainLine = (text: string, maxWidth: number): string =>
+  cutToWidth(plainText(text).replaceAll(/\s+/g, ' ').trim(), maxWidth)
 
 /** Returns JSON on one line, with all control characters escaped. */
 export function plainJson(value: unknown): string {

@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { apiVersion } from '../contract/api.ts'
 import { addApprovalCommands } from './approval-commands.ts'
+import { addCompletionCommands } from './completion-commands.ts'
 import { addControlCommands } from './control-commands.ts'
 import { type ExitCode, exitCodeHelp, exitCodes } from './exit-codes.ts'
 import { exitCodeOf, reportFailure } from './failures.ts'
@@ -9,10 +10,20 @@ import { addKeyCommands } from './key-commands.ts'
 import { addLocalCommands } from './local-commands.ts'
 import { addMemoryCommands } from './memory-commands.ts'
 import { addModelCommands } from './model-commands.ts'
+import { withIds } from './names.ts'
 import { serviceUrl } from './parse.ts'
+import { addAuditCommands } from './resources/audit.ts'
+import { addBudgetCommands } from './resources/budgets.ts'
+import { addConfigCommands } from './resources/config.ts'
+import { addEnvironmentCommands } from './resources/environments.ts'
+import { addMcpCommands } from './resources/mcp.ts'
+import { addScheduleCommands } from './resources/schedules.ts'
+import { addVaultCommands } from './resources/vault.ts'
+import { addWebhookCommands } from './resources/webhooks.ts'
 import { addRuntimeCommands } from './runtime-commands.ts'
 import { addSessionCommands } from './session-commands.ts'
 import { addSkillCommands } from './skill-commands.ts'
+import { addWatchCommands } from './watch-commands.ts'
 import { defaultUrl, type GlobalOptions, outOf, type Registry, toolsOf, type World, withExamples } from './world.ts'
 
 /** Runs one command line, without the program's name. Returns the exit code; failures are printed, not thrown. */
@@ -26,7 +37,9 @@ export async function runCommandLine(args: readonly string[], world: World): Pro
         const command = parameters.at(-1) as Command
         const options = command.optsWithGlobals<Parameters<typeof work>[1] & GlobalOptions>()
         isJson = options.json ?? false
-        code = await work(await toolsOf(world, options), options, command.args)
+        const tools = await toolsOf(world, options)
+        const ids = await withIds(tools.client, command, { args: command.args, options })
+        code = await work({ ...tools, given: command.args }, ids.options as typeof options, ids.args)
       }
     },
   }
@@ -45,7 +58,24 @@ function failed(error: unknown, { world, isJson }: { world: World; isJson: boole
   return exitCodeOf(error)
 }
 
-function programOf(registry: Registry): Command {
+/** Names that every command has besides its own, so that nobody has to remember which one it is. */
+const usualNames: Readonly<Record<string, readonly string[]>> = {
+  ls: ['list'],
+  list: ['ls'],
+  rm: ['remove'],
+  remove: ['rm'],
+  revoke: ['rm', 'remove'],
+}
+
+function addUsualNames(command: Command): void {
+  for (const name of usualNames[command.name()] ?? []) if (!command.aliases().includes(name)) command.alias(name)
+}
+
+/** Returns a command and all commands below it. */
+export const allCommands = (command: Command): Command[] => [command, ...command.commands.flatMap(allCommands)]
+
+/** Returns all commands. */
+export function programOf(registry: Registry): Command {
   const { stdout, stderr } = registry.world
   const program = new Command('switchyard')
     .exitOverride()
@@ -75,5 +105,16 @@ function programOf(registry: Registry): Command {
   addControlCommands(program, registry)
   addModelCommands(program, registry)
   addRuntimeCommands(program, registry)
+  addScheduleCommands(program, registry)
+  addWebhookCommands(program, registry)
+  addVaultCommands(program, registry)
+  addBudgetCommands(program, registry)
+  addMcpCommands(program, registry)
+  addEnvironmentCommands(program, registry)
+  addAuditCommands(program, registry)
+  addConfigCommands(program, registry)
+  addWatchCommands(program, registry)
+  addCompletionCommands(program, registry)
+  for (const command of allCommands(program)) addUsualNames(command)
   return withExamples(program, ['npm start', 'switchyard run "What files are here?"', 'switchyard sessions ls --json'])
 }

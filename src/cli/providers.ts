@@ -1,9 +1,10 @@
 import type { Client } from '../client/client.ts'
 import type { Provider, ProviderWrite } from '../contract/providers.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
-import { elapsedText, tableLines } from './format.ts'
+import { elapsedText } from './format.ts'
 import { dim, type Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
+import { printTable } from './table.ts'
 
 /** `providers list`: lists all providers and their connection. */
 export async function listProviders(client: Client, out: Out): Promise<ExitCode> {
@@ -16,9 +17,7 @@ export async function listProviders(client: Client, out: Out): Promise<ExitCode>
     provider.masked_api_key ?? '-',
     plainLine(provider.api_base ?? '-', 80),
   ])
-  const [headings = '', ...lines] = tableLines(['ID', 'STATE', 'SOURCE', 'KEY', 'API BASE'], rows)
-  out.line(dim(headings))
-  for (const line of lines) out.line(line)
+  printTable(out, ['ID', 'STATE', 'SOURCE', 'KEY', 'API BASE'], rows)
   for (const { id, error } of answer.providers) if (error !== null) out.note(`${id}: ${error}`)
   return exitCodes.ok
 }

@@ -1,5 +1,6 @@
 import { Argument, type Command, Option } from 'commander'
 import { apiSpecs, type HarnessCreate } from '../contract/runtimes.ts'
+import { destroying, yesOption } from './confirm.ts'
 import { someText } from './parse.ts'
 import { addTestCommand } from './runtime-suite/options.ts'
 import { addRuntime, checkRuntime, connectRuntime, disconnectRuntime, listRuntimes, removeRuntime } from './runtimes.ts'
@@ -35,7 +36,8 @@ export function addRuntimeCommands(program: Command, registry: Registry): void {
   withExamples(runtimes, ['switchyard runtimes list', 'switchyard runtimes connect cursor'])
 }
 
-function addCredentials(runtimes: Command, { world, doing }: Registry): void {
+function addCredentials(runtimes: Command, registry: Registry): void {
+  const { world, doing } = registry
   const list = runtimes
     .command('list')
     .alias('ls')
@@ -62,8 +64,15 @@ function addCredentials(runtimes: Command, { world, doing }: Registry): void {
     .command('disconnect')
     .description('remove the key of a built-in runtime; requires an admin key')
     .addArgument(runtimeId())
-    .action(doing(({ client, out }, _, [id = '']) => disconnectRuntime(client, { id }, out)))
-  withExamples(disconnect, ['switchyard runtimes disconnect cursor'])
+    .option(...yesOption)
+    .action(
+      destroying(
+        registry,
+        ([id]) => `remove the key of ${id}`,
+        ({ client, out }, _, [id = '']) => disconnectRuntime(client, { id }, out),
+      ),
+    )
+  withExamples(disconnect, ['switchyard runtimes disconnect cursor --yes'])
   const check = runtimes
     .command('check')
     .description('check that a runtime responds and accepts the key; exit code 1 if not; requires an admin key')
@@ -72,7 +81,8 @@ function addCredentials(runtimes: Command, { world, doing }: Registry): void {
   withExamples(check, ['switchyard runtimes check cursor'])
 }
 
-function addHarnesses(runtimes: Command, { world, doing }: Registry): void {
+function addHarnesses(runtimes: Command, registry: Registry): void {
+  const { world, doing } = registry
   const add = runtimes
     .command('add')
     .description('register a harness; requires an admin key')
@@ -103,6 +113,13 @@ function addHarnesses(runtimes: Command, { world, doing }: Registry): void {
     .command('remove')
     .description('remove a registered harness; requires an admin key')
     .addArgument(alias())
-    .action(doing(({ client, out }, _, [id = '']) => removeRuntime(client, { id }, out)))
-  withExamples(remove, ['switchyard runtimes remove oc'])
+    .option(...yesOption)
+    .action(
+      destroying(
+        registry,
+        ([id]) => `remove harness ${id}`,
+        ({ client, out }, _, [id = '']) => removeRuntime(client, { id }, out),
+      ),
+    )
+  withExamples(remove, ['switchyard runtimes remove oc --yes'])
 }

@@ -101,7 +101,7 @@ test('runtimes disconnect and runtimes remove send the id', async () => {
     'DELETE /api/agent-runtimes/cursor/credentials': ok,
     'DELETE /api/runtime-harnesses/oc': ok,
   })
-  assert.equal((await runLine(['runtimes', 'disconnect', 'cursor'], { fetch })).code, 0)
-  assert.equal((await runLine(['runtimes', 'remove', 'oc'], { fetch })).code, 0)
+  assert.equal((await runLine(['runtimes', 'disconnect', 'cursor', '--yes'], { fetch })).code, 0)
+  assert.equal((await runLine(['runtimes', 'remove', 'oc', '--yes'], { fetch })).code, 0)
   assert.equal(seen.length, 2)
 })

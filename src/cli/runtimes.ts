@@ -1,9 +1,10 @@
 import type { Client } from '../client/client.ts'
 import type { CredentialWrite, HarnessCreate, RuntimeHarness } from '../contract/runtimes.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
-import { elapsedText, tableLines } from './format.ts'
+import { elapsedText } from './format.ts'
 import { dim, type Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
+import { printTable } from './table.ts'
 
 /** `runtimes list`: lists all runtimes and their connection. */
 export async function listRuntimes(client: Client, out: Out): Promise<ExitCode> {
@@ -16,9 +17,7 @@ export async function listRuntimes(client: Client, out: Out): Promise<ExitCode> 
     harness.masked_api_key ?? '-',
     plainLine(harness.api_base || '-', 80),
   ])
-  const [headings = '', ...lines] = tableLines(['ID', 'SPEC', 'STATE', 'KEY', 'API BASE'], rows)
-  out.line(dim(headings))
-  for (const line of lines) out.line(line)
+  printTable(out, ['ID', 'SPEC', 'STATE', 'KEY', 'API BASE'], rows)
   for (const { alias, last_error } of answer.harnesses) if (last_error !== null) out.note(`${alias}: ${last_error}`)
   return exitCodes.ok
 }

@@ -3,7 +3,12 @@ import type { SessionStatus } from '../contract/session-status.ts'
 import { maxDimensions, usageDimensions } from '../contract/usage.ts'
 import { exportAgent, importAgent } from './agent-files.ts'
 import { listAgents } from './agents.ts'
+import { agentFinder, sessionFinder } from './finders.ts'
+import { NameArgument } from './names.ts'
 import { nameAndValue, someText, wholeNumber } from './parse.ts'
+import { addAgentCommands } from './resources/agents.ts'
+import { addSessionExport } from './resources/session-export.ts'
+import { addSessionRouteCommands } from './resources/sessions.ts'
 import { compactSession, listSessions, sendPrompt, stopSession, tailSession } from './sessions.ts'
 import { showUsage } from './usage.ts'
 import { type Registry, withExamples } from './world.ts'
@@ -20,7 +25,7 @@ interface Filter {
 }
 
 const statuses = ['pending', 'running', 'idle', 'error'] as const satisfies readonly SessionStatus[]
-const sessionId = () => new Argument('<id>', 'id of the session').argParser(someText)
+const sessionId = () => new NameArgument('<session>', 'id or title of the session', sessionFinder)
 
 /** Adds `sessions`, `agents` and `usage`. */
 export function addSessionCommands(program: Command, registry: Registry): void {
@@ -28,7 +33,9 @@ export function addSessionCommands(program: Command, registry: Registry): void {
   addSessionList(sessions, registry)
   addTail(sessions, registry)
   addSend(sessions, registry)
-  withExamples(sessions.command('stop'), ['switchyard sessions stop ses_0199'])
+  addSessionRouteCommands(sessions, registry)
+  addSessionExport(sessions, registry)
+  withExamples(sessions.command('stop').alias('interrupt'), ['switchyard sessions stop ses_0199'])
     .description('stop the running prompt; queued prompts continue')
     .addArgument(sessionId())
     .action(registry.doing(({ client, out }, _, [id = '']) => stopSession(client, { sessionId: id }, out)))
@@ -36,12 +43,13 @@ export function addSessionCommands(program: Command, registry: Registry): void {
     .description('queue the compaction of the conversation into a summary')
     .addArgument(sessionId())
     .action(registry.doing(({ client, out }, _, [id = '']) => compactSession(client, { sessionId: id }, out)))
-  const agents = program.command('agents').description('list, export and import agents')
+  const agents = program.command('agents').description('create, change, list, export and import agents')
   listOptions(agents.command('ls'))
     .description('list agents, newest first')
     .action(
       registry.doing<ListOptions>(({ client, out }, { limit, cursor }) => listAgents(client, { limit, cursor }, out)),
     )
+  addAgentCommands(agents, registry)
   addAgentFiles(agents, registry)
   addUsage(program, registry)
   for (const group of [sessions, agents]) withExamples(group, [`switchyard ${group.name()} ls`])
@@ -104,7 +112,7 @@ function addSend(sessions: Command, { world, doing }: Registry): void {
 }
 
 function addAgentFiles(agents: Command, { world, doing }: Registry): void {
-  const agentId = new Argument('<id>', 'id of the agent').argParser(someText)
+  const agentId = new NameArgument('<agent>', 'id or name of the agent', agentFinder)
   const exported = agents
     .command('export')
     .description('print an agent as a JSON file without secrets')

@@ -6,9 +6,10 @@ import type { ListArguments } from './agents.ts'
 import { outcomePiece, type RunEnd, runEndOf } from './event-lines.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { exitCodeOfRun, followRun, noteState } from './follow.ts'
-import { agoText, tableLines } from './format.ts'
+import { agoText } from './format.ts'
 import { dim, type Out, plain } from './out.ts'
 import { plainLine } from './plain-text.ts'
+import { printTable } from './table.ts'
 import { createTranscript } from './transcript.ts'
 
 interface ListSessionsArguments extends ListArguments {
@@ -43,9 +44,7 @@ export async function listSessions(client: Client, args: ListSessionsArguments, 
     agoText(nowMs - session.time.updated),
     plainLine(session.title, 80),
   ])
-  const [headings = '', ...lines] = tableLines(['ID', 'STATUS', 'UPDATED', 'TITLE'], rows)
-  out.line(dim(headings))
-  for (const line of lines) out.line(line)
+  printTable(out, ['ID', 'STATUS', 'UPDATED', 'TITLE'], rows)
   if (nextCursor !== undefined) out.note(dim(`More: --cursor ${nextCursor}`))
   return exitCodes.ok
 }

@@ -1,5 +1,10 @@
 import { Argument, type Command } from 'commander'
+import { skillRoutes } from '../contract/skills.ts'
+import { agentFinder, skillFinder } from './finders.ts'
+import { NameArgument } from './names.ts'
 import { someText, wholeNumber } from './parse.ts'
+import { addRouteCommand, type FieldArgument } from './resources/route-command.ts'
+import { details, done } from './resources/show.ts'
 import { attachSkill, detachSkill, importSkills, listSkills, upgradeSkill } from './skills.ts'
 import { type Registry, withExamples } from './world.ts'
 
@@ -8,10 +13,12 @@ interface ListOptions {
   readonly cursor?: string
 }
 
+const which: FieldArgument = { field: 'skill_id', name: 'skill', text: 'id or name of the skill', finder: skillFinder }
 const argument = (name: string, description: string) => new Argument(name, description).argParser(someText)
 
 /** Adds `skills`. */
-export function addSkillCommands(program: Command, { doing }: Registry): void {
+export function addSkillCommands(program: Command, registry: Registry): void {
+  const { doing } = registry
   const skills = program.command('skills').description('instructions shared by agents')
   const list = skills
     .command('ls')
@@ -28,19 +35,19 @@ export function addSkillCommands(program: Command, { doing }: Registry): void {
   const attach = skills
     .command('attach')
     .description('append a skill to the system prompt of an agent')
-    .addArgument(argument('<agent>', 'id of the agent'))
-    .addArgument(argument('<skill>', 'id of the skill'))
+    .addArgument(new NameArgument('<agent>', 'id or name of the agent', agentFinder))
+    .addArgument(new NameArgument('<skill>', 'id or name of the skill', skillFinder))
     .action(doing(({ client, out }, _, [agentId = '', skillId = '']) => attachSkill(client, { agentId, skillId }, out)))
   const detach = skills
     .command('detach')
     .description('remove one skill, or all, from the system prompt of an agent')
-    .addArgument(argument('<agent>', 'id of the agent'))
-    .addArgument(argument('[skill]', 'id of the skill; default: all'))
+    .addArgument(new NameArgument('<agent>', 'id or name of the agent', agentFinder))
+    .addArgument(new NameArgument('[skill]', 'id or name of the skill; default: all', skillFinder))
     .action(doing(({ client, out }, _, [agentId = '', skillId]) => detachSkill(client, { agentId, skillId }, out)))
   const upgrade = skills
     .command('upgrade')
     .description('update the copies of a skill in agents to the version of the library')
-    .addArgument(argument('<skill>', 'id of the skill'))
+    .addArgument(new NameArgument('<skill>', 'id or name of the skill', skillFinder))
     .option('--dry-run', 'only print the changes')
     .option('--include-edited', 'also replace edited copies')
     .action(
@@ -49,6 +56,23 @@ export function addSkillCommands(program: Command, { doing }: Registry): void {
           upgradeSkill(client, { skillId, isDryRun: dryRun, withEdited: includeEdited }, out),
       ),
     )
+  addRouteCommand(skills, registry, {
+    name: 'show',
+    route: skillRoutes.get,
+    text: 'show a skill of the library',
+    args: [which],
+    show: details(),
+    examples: ['switchyard skills show terse'],
+  })
+  addRouteCommand(skills, registry, {
+    name: 'rm',
+    route: skillRoutes.remove,
+    text: 'delete a skill of the library; agents keep their copies',
+    args: [which],
+    destroys: ([id]) => `delete skill ${id}`,
+    show: done((_, [id]) => `deleted ${id}`),
+    examples: ['switchyard skills rm terse --yes'],
+  })
   withExamples(list, ['switchyard skills ls', 'switchyard skills ls --json'])
   withExamples(imported, ['switchyard skills import ./skills/terse', 'switchyard skills import ./skills'])
   withExamples(attach, ['switchyard skills attach agent_0199 skill_0199'])

@@ -5,9 +5,9 @@ import type { Skill } from '../contract/skills.ts'
 import type { ListArguments } from './agents.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { CommandFailed } from './failures.ts'
-import { tableLines } from './format.ts'
 import { dim, type Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
+import { printTable } from './table.ts'
 
 /** `skills ls`: lists the skills of the caller, newest first. */
 export async function listSkills(client: Client, { limit, cursor }: ListArguments, out: Out): Promise<ExitCode> {
@@ -22,9 +22,7 @@ export async function listSkills(client: Client, { limit, cursor }: ListArgument
     plainLine(name, 40),
     plainLine(description ?? '-', 80),
   ])
-  const [headings = '', ...lines] = tableLines(['ID', 'NAME', 'DESCRIPTION'], rows)
-  out.line(dim(headings))
-  for (const line of lines) out.line(line)
+  printTable(out, ['ID', 'NAME', 'DESCRIPTION'], rows)
   if (page.next_cursor !== null) out.note(dim(`More: --cursor ${page.next_cursor}`))
   return exitCodes.ok
 }
@@ -111,14 +109,13 @@ export async function upgradeSkill(client: Client, args: UpgradeArguments, out: 
   const body = { dry_run: args.isDryRun, include_edited: args.withEdited }
   const answer = await client.skills.upgrade({ params: { skill_id: args.skillId }, body })
   out.data(answer)
-  if (answer.data.length === 0) out.line('No agent has this skill.')
   const rows = answer.data.map(({ agent_id, state, version, name }) => [
     agent_id,
     state,
     `${version}`,
     plainLine(name, 60),
   ])
-  for (const line of tableLines(['AGENT', 'STATE', 'VERSION', 'NAME'], rows).slice(rows.length > 0 ? 0 : 1))
-    out.line(line)
+  if (rows.length === 0) out.line('No agent has this skill.')
+  else printTable(out, ['AGENT', 'STATE', 'VERSION', 'NAME'], rows)
   return exitCodes.ok
 }

@@ -2,9 +2,9 @@ import type { Client } from '../client/client.ts'
 import { type UsageFigures, usageRoutes } from '../contract/usage.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { CommandFailed } from './failures.ts'
-import { tableLines } from './format.ts'
 import { dim, type Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
+import { printTable } from './table.ts'
 
 interface UsageArguments {
   /** Comma-separated. */
@@ -34,12 +34,11 @@ export async function showUsage(client: Client, { isCsv, ...args }: UsageArgumen
     ...names.map(name => plainLine(by[name] ?? '-', 50)),
     ...cellsOf(figures),
   ])
-  const [first = '', ...lines] = tableLines(
+  printTable(
+    out,
     [...names.map(name => name.toUpperCase()), ...headings],
     [...rows, [...names.map((_, at) => (at === 0 ? 'total' : '')), ...cellsOf(report.totals)]],
   )
-  out.line(dim(first))
-  for (const line of lines) out.line(line)
   if (report.has_more) out.note(dim(`Only ${rows.length} groups are shown; the total covers all groups.`))
   return exitCodes.ok
 }

@@ -13,6 +13,8 @@ interface Input {
   read(): Promise<string>
   /** Reads one line without echo; only on a terminal. */
   readHidden?(): Promise<string>
+  /** Reads one line; only on a terminal. */
+  readLine?(): Promise<string>
 }
 
 /** Everything that commands use of the process. */
@@ -26,6 +28,8 @@ export interface World {
   /** Standard error is a terminal. */
   readonly isErrorTerminal: boolean
   readonly hasColours: boolean
+  /** Columns of the terminal, or of COLUMNS; undefined: unlimited. */
+  readonly columns?: number | undefined
   /** Aborts when the user or the system requests a stop. */
   readonly stop: AbortSignal
   /** Registers a listener for SIGHUP; undefined on a terminal, where SIGHUP ends the program. */
@@ -50,6 +54,8 @@ export interface Tools {
   readonly out: Out
   /** True when the user has set the address by option or variable. */
   readonly isUrlGiven: boolean
+  /** Arguments as the user typed them: names and parts of ids. */
+  readonly given: readonly string[]
 }
 
 export const defaultUrl = 'http://127.0.0.1:4000'
@@ -65,6 +71,7 @@ export async function toolsOf(world: World, { url, key, json = false, dataDir }:
     client: createClient({ baseUrl, key: secret, fetch, onIgnored: warnOfIgnored(out) }),
     out,
     isUrlGiven: given !== undefined,
+    given: [],
   }
 }
 
@@ -94,8 +101,8 @@ function urlOfEnvironment({ SWITCHYARD_URL: text }: ServerInputs['env']): string
   }
 }
 
-export const outOf = ({ stdout, stderr, isTerminal, hasColours }: World, isJson: boolean): Out =>
-  createOut({ stdout, stderr, isJson, isTerminal, hasColours })
+export const outOf = ({ stdout, stderr, isTerminal, hasColours, columns }: World, isJson: boolean): Out =>
+  createOut({ stdout, stderr, isJson, isTerminal, hasColours, columns })
 
 /** Implementation of a command: gets tools, options and arguments; returns the exit code. */
 export type Work<O extends object> = (

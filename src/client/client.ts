@@ -20,6 +20,8 @@ export interface CallOptions {
   readonly idempotencyKey?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
+  /** Body of a route that takes bytes instead of JSON, such as `files.write`. */
+  readonly content?: Uint8Array<ArrayBuffer>
 }
 
 type Named<Name extends string, Value> = Value extends undefined
@@ -122,15 +124,16 @@ interface Prepared {
 }
 
 function requestOf(route: Route, parts: RequestParts, options: CallOptions & { readonly key?: string }): Prepared {
-  const { key, idempotencyKey, signal } = options
+  const { key, idempotencyKey, signal, content } = options
   const headers = {
     accept: route.produces ?? 'application/json',
     ...(key !== undefined && { authorization: `Bearer ${key}` }),
     ...(parts.body !== undefined && { 'content-type': 'application/json' }),
+    ...(content && { 'content-type': route.consumes ?? 'application/octet-stream' }),
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     ...options.headers,
   }
-  const body = parts.body === undefined ? {} : { body: JSON.stringify(parts.body) }
+  const body = parts.body === undefined ? { ...(content && { body: content }) } : { body: JSON.stringify(parts.body) }
   return {
     address: addressOf(route, parts),
     init: { method: route.method, headers, ...body, ...(signal && { signal }) },

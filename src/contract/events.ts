@@ -116,6 +116,21 @@ export const awaitedApprovals = (event: NewEvent): readonly string[] => {
 export const isOfThread = (event: NewEvent): boolean =>
   event.session_thread_id !== undefined || event.session_thread_ids !== undefined
 
+/** Returns the id of the tool call that an event of the session itself ends; undefined for other events. */
+export function endedToolCall(event: NewEvent): string | undefined {
+  if (isOfThread(event)) return undefined
+  switch (event.type) {
+    case 'agent.tool_result':
+      return event.tool_use_id
+    case 'agent.mcp_tool_result':
+      return event.mcp_tool_use_id
+    case 'user.custom_tool_result':
+      return event.custom_tool_use_id
+    default:
+      return undefined
+  }
+}
+
 /** `session.prompt_ended`: the end of a prompt that no status event reports. */
 export type PromptEnded = Pick<NewEventOf<'session.prompt_ended'>, 'prompt_id' | 'run_id' | 'state' | 'reason'>
 

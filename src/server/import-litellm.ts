@@ -5,6 +5,7 @@ import { budgetStore } from './budgets/store.ts'
 import type { Config } from './config/config.ts'
 import { createKysely, createPool } from './db/connect.ts'
 import { sendHintsBy } from './db/hints.ts'
+import { createOutgoingHints } from './db/notifications.ts'
 import { reasonOf } from './db/reachable.ts'
 import { createKeyImport } from './keys/import.ts'
 import { keyStore } from './keys/store.ts'
@@ -37,10 +38,8 @@ export async function importLiteLlmKeys({ config, log, sourceUrl, isDryRun }: In
           'unavailable',
           'no encryption key is given; start the service once, or set SWITCHYARD_ENCRYPTION_KEY',
         )
-      const sending: Promise<unknown>[] = []
-      sendHintsBy(pool, (channel, payload) => {
-        sending.push(pool.query('select pg_notify($1, $2)', [channel, payload]).catch(() => undefined))
-      })
+      const hints = createOutgoingHints(pool)
+      sendHintsBy(pool, hints.send)
       const pepper = await loadServiceSecret(pool, keyring, 'pepper of key hashes')
       const keys = createKeyImport({
         pool,
@@ -50,7 +49,7 @@ export async function importLiteLlmKeys({ config, log, sourceUrl, isDryRun }: In
         audit: createAudit(auditStore(createKysely(pool))),
       })
       const report = await importKeys({ tables: liteLlmTables(source), keys, isDryRun })
-      await Promise.all(sending)
+      await hints.sent()
       return report
     })
   } finally {

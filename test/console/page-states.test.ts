@@ -5,7 +5,7 @@ import { type ErrorCode, statusOfCode } from '../../src/contract/error-codes.ts'
 import { errorHelp } from '../../src/contract/error-help.ts'
 import { openConsole, startConsole } from '../support/console/browser.ts'
 import { type ConsolePage, pagesOfMenu } from '../support/console/console-pages.ts'
-import { loadAxe, overflowOf, violationsOf } from '../support/console/page-checks.ts'
+import { overflowOf, violationsOfThemes } from '../support/console/page-checks.ts'
 import { eventually } from '../support/service/eventually.ts'
 
 const service = await startConsole()
@@ -26,15 +26,9 @@ const shows = (locator: Locator): Promise<boolean> =>
 
 /** Returns what is wrong with the state of a page: title, accessibility, width. */
 async function checked(page: Page, { name, title }: ConsolePage, state: string): Promise<readonly string[]> {
-  await loadAxe(page)
-  const faults: string[] = []
+  const faults = [...(await violationsOfThemes(page))]
   const heading = await page.locator('h1').first().textContent()
   if (heading !== title) faults.push(`${heading} instead of ${title}`)
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
-    faults.push(...(await violationsOf(page, colorScheme)))
-  }
   for (const [width, height] of [
     [390, 844],
     [1440, 900],

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { openConsole } from '../support/console/browser.ts'
 import { type ConsolePage, emptyForms, pagesOfMenu, pagesOfObjects, visit } from '../support/console/console-pages.ts'
 import { type FullService, fill, startEmptyService } from '../support/console/full-service.ts'
-import { loadAxe, overflowOf, violationsOf } from '../support/console/page-checks.ts'
+import { overflowOf, violationsOfThemes } from '../support/console/page-checks.ts'
 import { send } from '../support/service/send.ts'
 
 const empty = await startEmptyService()
@@ -21,12 +21,7 @@ async function faultsOf(page: Page, each: ConsolePage): Promise<readonly string[
   const heading = await page.locator('h1, h2').first().textContent()
   if (each.title !== undefined && heading !== each.title) note('title', [`${heading} instead of ${each.title}`])
   note('1440 px', await overflowOf(page))
-  await loadAxe(page)
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
-    note(colorScheme, await violationsOf(page, colorScheme))
-  }
+  note('accessibility', await violationsOfThemes(page))
   for (const [width, height, where] of [
     [640, 450, '1280 px at 200 %'],
     [390, 844, '390 px'],

@@ -65,7 +65,7 @@ const atHttp = (): Line[] => http.accepted.flatMap(({ text }) => linesOf(text))
 const statesOf = async (target: Target) =>
   (await send(target, 'GET /api/log-sinks')).json<{ log_sinks: LogSinkState[] }>().log_sinks
 
-test('each sink gets every call with the credentials of its own, and a dead one shows its lag', async () => {
+test('each sink gets every call with its own credentials, and a dead one shows its lag', async () => {
   const service = await start()
   try {
     const holder = await holderOf(service, { log_bodies: { until: soon } })

@@ -52,7 +52,12 @@ test('GET /api/sessions returns what each session does, with tokens, cost and bu
   assert.equal((await summaryOf(thinking)).waiting_prompts, 1)
 
   const asking = await start(careful, saying(bash('date'), { text: 'Done' }))
-  const approval = await once(asking, 'approval')
+  await once(asking, 'approval')
+  // The run parks a moment after its call waits.
+  const approval = await eventually(async () => {
+    const summary = await summaryOf(asking)
+    return summary.status === 'idle' ? summary : undefined
+  })
   assert.deepEqual([approval.status, approval.activity.name], ['idle', 'bash'])
   assert.ok(approval.activity.until)
 

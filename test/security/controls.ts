@@ -11,7 +11,7 @@ export const controls: readonly Control[] = [
   { id: 'S03', claim: 'virtual keys cannot be guessed, are stored as digests and end everywhere within 5 s' },
   { id: 'S04', claim: 'without a master key only this machine may call' },
   { id: 'S05', claim: 'no spelling of a path or host gets past the key' },
-  { id: 'S06', claim: 'cached keys are told apart by their whole digest and expire after 5 s' },
+  { id: 'S06', claim: 'cached keys are distinguished by their whole digest and expire after 5 s' },
   { id: 'S07', claim: 'every route is in the contract, with the callers that it admits' },
   { id: 'S08', claim: 'each role may call its routes and no others' },
   { id: 'S09', claim: 'a body never sets a read-only field' },

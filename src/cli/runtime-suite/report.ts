@@ -1,7 +1,8 @@
 import type { RuntimeHarness } from '../../contract/runtimes.ts'
-import { elapsedText, tableLines } from '../format.ts'
+import { elapsedText } from '../format.ts'
 import { dim, type Piece, plain, type Tone } from '../out.ts'
 import { plainLine } from '../plain-text.ts'
+import { tableLines } from '../table.ts'
 import type { CaseResult, Outcome } from './suite.ts'
 
 const tones: Readonly<Record<Outcome, Tone>> = {

@@ -1,4 +1,4 @@
-import { Client, type ClientConfig, type Notification } from 'pg'
+import { Client, type ClientConfig, type Notification, type Pool } from 'pg'
 import type { Log } from '../platform/log.ts'
 import { every, pause } from '../platform/timers.ts'
 import { createHintBatches } from './hint-batches.ts'
@@ -232,4 +232,24 @@ async function takeOwnerLock(client: Client, owner: string): Promise<boolean> {
   const text = `select pg_try_advisory_lock(${ownerLock}) as taken`
   const { rows } = await client.query<{ taken: boolean }>(text, [owner])
   return rows[0]?.taken ?? false
+}
+
+/** Hints of a program that changes the database beside the service and does not listen. */
+export interface OutgoingHints {
+  send(channel: string, payload: string): void
+  /** Resolves when all were sent or failed; a lost hint only delays what it would announce. */
+  sent(): Promise<void>
+}
+
+/** Creates the sender of hints for a program that does not listen. Each is sent outside of any transaction. */
+export function createOutgoingHints(pool: Pick<Pool, 'query'>): OutgoingHints {
+  const sending: Promise<unknown>[] = []
+  return {
+    send(channel, payload) {
+      sending.push(pool.query('select pg_notify($1, $2)', [channel, payload]).catch(() => undefined))
+    },
+    async sent() {
+      await Promise.all(sending)
+    },
+  }
 }

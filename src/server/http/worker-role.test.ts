@@ -32,7 +32,7 @@ test('a worker serves only marked routes, except to programs that it runs', asyn
   const { error } = (await app.inject('/api/work')).json<{ error: { message: string } }>()
   assert.match(
     error.message,
-    /role "worker" and serves only \/health; send the request to a process with SWITCHYARD_ROLE api or all/,
+    /role "worker" and serves only \/health and \/metrics; send the request to a process with SWITCHYARD_ROLE api or all/,
   )
   await app.close()
 })

@@ -38,7 +38,7 @@ interface Options {
   readonly nowMs: () => number
 }
 
-/** Creates the cached state. Without imported keys a foreign key needs no query of its own. */
+/** Creates the cached state. Without imported keys a foreign key needs no separate query. */
 export function createImportedKeys({ read, log, nowMs }: Options): ImportedKeys {
   let found = false
   let readAtMs = Number.NEGATIVE_INFINITY

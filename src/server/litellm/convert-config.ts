@@ -1,8 +1,9 @@
 import { parse, stringify } from 'yaml'
 import { AppError } from '../platform/errors.ts'
+import { isRecord, type Json, recordOf } from '../platform/json.ts'
 import { mcpServersOf } from './mcp.ts'
 import { type ConvertedModel, convertModel } from './model.ts'
-import { createReport, type ImportFinding, type ImportReport, isSettings, type Settings, settingsOf } from './report.ts'
+import { createReport, type ImportFinding, type ImportReport } from './report.ts'
 import { routerOf } from './router.ts'
 import { createSecretReferences, type SecretReferences } from './secrets.ts'
 import { reportOthers } from './settings.ts'
@@ -22,8 +23,8 @@ export function convertConfig(source: string): ConvertedConfig {
   const report = createReport()
   const secrets = createSecretReferences(report)
   const [router, library, general] = ['router_settings', 'litellm_settings', 'general_settings'].map(name =>
-    settingsOf(given[name]),
-  ) as [Settings, Settings, Settings]
+    recordOf(given[name]),
+  ) as [Json, Json, Json]
   const models = modelsOf(given, { router, library, report, secrets })
   const routerBlock = routerOf({ router, library, models, report })
   const servers = mcpServersOf(given['mcp_servers'], { report, secrets })
@@ -38,7 +39,7 @@ export function convertConfig(source: string): ConvertedConfig {
   return { text: `${head}${stringify(converted, { lineWidth: 0 })}`, findings: report.findings }
 }
 
-function parsed(source: string): Settings {
+function parsed(source: string): Json {
   let value: unknown
   try {
     value = parse(source)
@@ -46,7 +47,7 @@ function parsed(source: string): Settings {
     const [problem] = (error instanceof Error ? error.message : String(error)).split('\n')
     throw new AppError('invalid_request', `the file is not valid YAML: ${problem}`)
   }
-  if (!isSettings(value)) throw new AppError('invalid_request', 'the file must be a mapping with model_list')
+  if (!isRecord(value)) throw new AppError('invalid_request', 'the file must be a mapping with model_list')
   return value
 }
 
@@ -56,13 +57,13 @@ interface Context {
 }
 
 function modelsOf(
-  given: Settings,
-  { router, library, ...context }: Context & { readonly router: Settings; readonly library: Settings },
+  given: Json,
+  { router, library, ...context }: Context & { readonly router: Json; readonly library: Json },
 ): ConvertedModel[] {
   const list: readonly unknown[] = Array.isArray(given['model_list']) ? given['model_list'] : []
   const stored: readonly unknown[] = Array.isArray(given['credential_list']) ? given['credential_list'] : []
   const credentials = new Map(
-    stored.map(settingsOf).map(entry => [String(entry['credential_name']), settingsOf(entry['credential_values'])]),
+    stored.map(recordOf).map(entry => [String(entry['credential_name']), recordOf(entry['credential_values'])]),
   )
   const timeouts = timeoutsOf(router, library, context.report)
   const models = list.flatMap((entry, index) => convertModel(entry, index, { ...context, credentials, timeouts }) ?? [])
@@ -70,7 +71,7 @@ function modelsOf(
 }
 
 /** A timeout of all models becomes one of each. */
-function timeoutsOf(router: Settings, library: Settings, report: ImportReport): Record<string, number> {
+function timeoutsOf(router: Json, library: Json, report: ImportReport): Record<string, number> {
   const given = [
     ['timeout', 'litellm_settings.request_timeout', library['request_timeout']],
     ['timeout', 'router_settings.timeout', router['timeout']],
@@ -86,9 +87,9 @@ function timeoutsOf(router: Settings, library: Settings, report: ImportReport): 
 }
 
 /** A second name of a model becomes entries of their own. */
-function aliasesOf(router: Settings, models: readonly ConvertedModel[], report: ImportReport): ConvertedModel[] {
-  return Object.entries(settingsOf(router['model_group_alias'])).flatMap(([alias, target]) => {
-    const name = isSettings(target) ? target['model'] : target
+function aliasesOf(router: Json, models: readonly ConvertedModel[], report: ImportReport): ConvertedModel[] {
+  return Object.entries(recordOf(router['model_group_alias'])).flatMap(([alias, target]) => {
+    const name = isRecord(target) ? target['model'] : target
     const found = models.filter(({ model_name }) => model_name === name)
     const setting = `router_settings.model_group_alias.${alias}`
     if (found.length === 0) report.unsupported(setting, `${String(name)} is not a model of the file`, 'add the model')
@@ -97,7 +98,7 @@ function aliasesOf(router: Settings, models: readonly ConvertedModel[], report: 
   })
 }
 
-function generalOf(general: Settings, { report, secrets }: Context): Settings {
+function generalOf(general: Json, { report, secrets }: Context): Json {
   reportOthers('general_settings', general, { report, read: ['master_key'] })
   const { master_key: key } = general
   if (typeof key !== 'string') return {}
@@ -107,7 +108,7 @@ function generalOf(general: Settings, { report, secrets }: Context): Settings {
 }
 
 /** Private addresses, and plain http, need an entry of their own here. */
-function outboundOf(models: readonly ConvertedModel[], servers: readonly Settings[], report: ImportReport): Settings {
+function outboundOf(models: readonly ConvertedModel[], servers: readonly Json[], report: ImportReport): Json {
   const addresses = [...models.map(({ params }) => params['api_base']), ...servers.map(({ url }) => url)]
   const hosts = addresses.flatMap(address => {
     const url = typeof address === 'string' ? URL.parse(address) : null
@@ -147,7 +148,7 @@ const readBlocks = new Set([
   'credential_list',
 ])
 
-function reportBlocks(given: Settings, report: ImportReport): void {
+function reportBlocks(given: Json, report: ImportReport): void {
   for (const name of Object.keys(given)) {
     if (readBlocks.has(name)) continue
     const known = Object.hasOwn(blocks, name) ? blocks[name] : undefined

@@ -1,7 +1,7 @@
 import { coversModel } from '../../contract/keys.ts'
 import type { BudgetLimits } from '../budgets/store.ts'
 import type { ImportedBudget, ImportedKey } from '../keys/import.ts'
-import { type Settings, settingsOf } from './report.ts'
+import { type Json, nonEmptyText, recordOf } from '../platform/json.ts'
 import type { TokenRow } from './tables-store.ts'
 
 /** A converted key, or why it is left out. */
@@ -30,8 +30,8 @@ export function convertKey(row: TokenRow, now: Date): Conversion {
   const remarks: Remarks = []
   const skipped = reasonToSkip(row, now)
   if (skipped !== undefined) return { skipped, remarks }
-  const teamId = textOf(key['team_id'])
-  const userId = textOf(key['user_id'])
+  const teamId = nonEmptyText(key['team_id'])
+  const userId = nonEmptyText(key['user_id'])
   const ownerId = teamId ?? (userId === masterUser ? undefined : userId)
   // A team limits the keys of its members; the user's own budget applies to keys without a team.
   const owner = teamId === undefined ? user : team
@@ -44,13 +44,13 @@ export function convertKey(row: TokenRow, now: Date): Conversion {
       source: 'litellm',
       sha256: token,
       fields: {
-        label: (textOf(key['key_alias']) ?? '').slice(0, 200),
+        label: (nonEmptyText(key['key_alias']) ?? '').slice(0, 200),
         models: modelsOf(key, owner),
         metadata: metadataOf(key, remarks),
         expires_at: timeOf(key['expires']),
       },
       ownerId: ownerId?.slice(0, 200),
-      last4: (textOf(key['key_name']) ?? '').slice(-4),
+      last4: (nonEmptyText(key['key_name']) ?? '').slice(-4),
       budget: budgetOf(key, budget, { now, remarks }),
       ownerBudget: ownerId !== undefined && owner ? budgetOf(owner, null, { now, remarks }) : undefined,
     },
@@ -85,7 +85,7 @@ const isSet = (value: unknown): boolean =>
   typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : value !== undefined && value !== null
 
 /** The models of a key, as far as those of its team or user cover them. */
-function modelsOf(key: Settings, owner: Settings | null): string[] {
+function modelsOf(key: Json, owner: Json | null): string[] {
   const own = namesOf(key['models'])
   const allowed = withoutOwnNames(namesOf(owner?.['models']))
   if (own.includes(noModel)) return [noModel]
@@ -107,8 +107,8 @@ const namesOf = (value: unknown): string[] =>
 
 const maxMetadataLength = 16_384
 
-function metadataOf(key: Settings, remarks: Remarks): Record<string, unknown> {
-  const metadata = settingsOf(key['metadata'])
+function metadataOf(key: Json, remarks: Remarks): Record<string, unknown> {
+  const metadata = recordOf(key['metadata'])
   if (JSON.stringify(metadata).length <= maxMetadataLength) return metadata
   remarks.push(['metadata', 'unsupported', `metadata with more than ${maxMetadataLength} characters is left out`])
   return {}
@@ -120,7 +120,7 @@ interface BudgetContext {
 }
 
 /** The budget of a key, a team or a user; `table`: a named budget, which the own values override. */
-function budgetOf(own: Settings, table: Settings | null, { now, remarks }: BudgetContext): ImportedBudget {
+function budgetOf(own: Json, table: Json | null, { now, remarks }: BudgetContext): ImportedBudget {
   const of = (name: string): unknown => own[name] ?? table?.[name]
   const duration = durationOf(of('budget_duration'), remarks)
   const given = timeOf(own['budget_reset_at'])
@@ -158,7 +158,7 @@ const words: Readonly<Record<string, string>> = {
 }
 
 function durationOf(value: unknown, remarks: Remarks): string | null {
-  const text = textOf(value)
+  const text = nonEmptyText(value)
   if (text === undefined) return null
   const known = Object.hasOwn(words, text) ? words[text] : undefined
   if (known !== undefined) return known
@@ -180,8 +180,6 @@ function amountOf(value: unknown): string | null {
 /** A limit of 0 cannot be carried over: the smallest one is 1. */
 const countOf = (value: unknown, max: number): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? Math.min(Math.max(1, Math.round(value)), max) : null
-
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
 /** Times of LiteLLM are in UTC, without a zone. */
 function timeOf(value: unknown): Date | null {

@@ -1,4 +1,5 @@
-import { type ImportReport, type Settings, settingsOf } from './report.ts'
+import { type Json, recordOf } from '../platform/json.ts'
+import type { ImportReport } from './report.ts'
 import type { SecretReferences } from './secrets.ts'
 
 interface Context {
@@ -10,14 +11,14 @@ const authTypes = new Set(['none', 'api_key', 'bearer_token', 'basic', 'authoriz
 const plainFields = ['alias', 'description', 'static_headers', 'allowed_tools', 'disallowed_tools'] as const
 
 /** Returns entries of `mcp_servers` for the servers of LiteLLM that can be reached over HTTP. */
-export function mcpServersOf(given: unknown, context: Context): Settings[] {
-  return Object.entries(settingsOf(given)).flatMap(([name, entry]): Settings[] => {
-    const server = serverOf(name, settingsOf(entry), context)
+export function mcpServersOf(given: unknown, context: Context): Json[] {
+  return Object.entries(recordOf(given)).flatMap(([name, entry]): Json[] => {
+    const server = serverOf(name, recordOf(entry), context)
     return server ? [server] : []
   })
 }
 
-function serverOf(name: string, entry: Settings, { report, secrets }: Context): Settings | undefined {
+function serverOf(name: string, entry: Json, { report, secrets }: Context): Json | undefined {
   const setting = `mcp_servers.${name}`
   const { url, auth_type: authType, authentication_token: token, auth_value: value } = entry
   if (typeof url !== 'string') {

@@ -1,5 +1,6 @@
+import { isRecord, type Json, recordOf } from '../platform/json.ts'
 import { keyVariableOf, targetOf } from './provider.ts'
-import { type ImportReport, isSettings, type Settings, settingsOf } from './report.ts'
+import type { ImportReport } from './report.ts'
 import type { SecretReferences } from './secrets.ts'
 
 /** An entry of `model_list` of this service. */
@@ -12,7 +13,7 @@ interface Deps {
   readonly report: ImportReport
   readonly secrets: SecretReferences
   /** Blocks of `credential_list` by name. */
-  readonly credentials: ReadonlyMap<string, Settings>
+  readonly credentials: ReadonlyMap<string, Json>
   /** Timeouts of LiteLLM for all models. */
   readonly timeouts: Readonly<Record<string, unknown>>
 }
@@ -81,8 +82,8 @@ const sampling = new Set([
 export function convertModel(entry: unknown, index: number, deps: Deps): ConvertedModel | undefined {
   const { report } = deps
   const place = `model_list[${index}]`
-  const { model_name: name, litellm_params: given, model_info: info } = settingsOf(entry)
-  const params = withCredential(settingsOf(given), place, deps)
+  const { model_name: name, litellm_params: given, model_info: info } = recordOf(entry)
+  const params = withCredential(recordOf(given), place, deps)
   const { model, custom_llm_provider: custom, api_base: base } = params
   if (typeof name !== 'string' || typeof model !== 'string') {
     report.unsupported(place, 'model_name or litellm_params.model is missing', 'complete or remove the entry')
@@ -108,7 +109,7 @@ export function convertModel(entry: unknown, index: number, deps: Deps): Convert
     ...(target.apiBase !== undefined && { api_base: target.apiBase }),
     ...(target.protocol !== undefined && { protocol: target.protocol }),
     ...(target.region !== undefined && { aws_region_name: target.region }),
-    ...infoOf(settingsOf(info), place, report),
+    ...infoOf(recordOf(info), place, report),
   }
   reportUnpriced(place, converted, report)
   if (target.remark !== undefined) report.approximated(`${place}.litellm_params.api_base`, target.remark, target.remark)
@@ -117,7 +118,7 @@ export function convertModel(entry: unknown, index: number, deps: Deps): Convert
 }
 
 /** LiteLLM books calls of unknown models as free; here a key with a budget cannot call them. */
-function reportUnpriced(place: string, params: Settings, report: ImportReport): void {
+function reportUnpriced(place: string, params: Json, report: ImportReport): void {
   const isKnown = 'base_model' in params || 'input_cost_per_token' in params
   if (isKnown || !String(params['model']).startsWith('openai-compatible/')) return
   report.approximated(
@@ -128,7 +129,7 @@ function reportUnpriced(place: string, params: Settings, report: ImportReport): 
 }
 
 /** Adds the values of a named credential, which the entry overrides. */
-function withCredential(params: Settings, place: string, { report, credentials }: Deps): Settings {
+function withCredential(params: Json, place: string, { report, credentials }: Deps): Json {
   const { litellm_credential_name: name } = params
   if (typeof name !== 'string') return params
   const values = credentials.get(name)
@@ -146,7 +147,7 @@ interface Place extends Deps {
   readonly name: string
 }
 
-function paramsOf(params: Settings, { report, secrets, place, name }: Place): Record<string, unknown> {
+function paramsOf(params: Json, { report, secrets, place, name }: Place): Record<string, unknown> {
   const found: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(params)) {
     const setting = `${place}.litellm_params.${key}`
@@ -159,7 +160,7 @@ function paramsOf(params: Settings, { report, secrets, place, name }: Place): Re
   }
   const { organization, api_version: version } = params
   if (typeof organization === 'string')
-    found['headers'] = { ...settingsOf(found['headers']), 'openai-organization': organization }
+    found['headers'] = { ...recordOf(found['headers']), 'openai-organization': organization }
   if (version !== undefined)
     report.approximated(`${place}.litellm_params.api_version`, 'Azure is called by its v1 API, which has no version')
   return withHeaders(found, `${place}.litellm_params.extra_headers`, secrets, name)
@@ -168,7 +169,7 @@ function paramsOf(params: Settings, { report, secrets, place, name }: Place): Re
 /** Headers often carry credentials. */
 function withHeaders(found: Record<string, unknown>, setting: string, secrets: SecretReferences, name: string) {
   const { headers } = found
-  if (!isSettings(headers)) return found
+  if (!isRecord(headers)) return found
   const moved = Object.entries(headers).map(([header, value]) => {
     const isSecret = /auth|key|token|secret|cookie/i.test(header)
     return [
@@ -212,7 +213,7 @@ const informative = new Set([
   'max_tokens',
 ])
 
-function infoOf(info: Settings, place: string, report: ImportReport): Record<string, unknown> {
+function infoOf(info: Json, place: string, report: ImportReport): Record<string, unknown> {
   const found: Record<string, unknown> = {}
   const able: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(info)) {

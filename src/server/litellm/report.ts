@@ -27,11 +27,3 @@ export function createReport(): ImportReport {
     unsupported: (setting, detail, next) => void findings.push({ setting, state: 'unsupported', detail, next }),
   }
 }
-
-export type Settings = Readonly<Record<string, unknown>>
-
-export const isSettings = (value: unknown): value is Settings =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** Returns a block, or an empty one for everything else. */
-export const settingsOf = (value: unknown): Settings => (isSettings(value) ? value : {})

@@ -1,10 +1,11 @@
+import { isRecord, type Json } from '../platform/json.ts'
 import type { ConvertedModel } from './model.ts'
-import { type ImportReport, isSettings, type Settings } from './report.ts'
+import type { ImportReport } from './report.ts'
 import { reportOthers } from './settings.ts'
 
 interface Blocks {
-  readonly router: Settings
-  readonly library: Settings
+  readonly router: Json
+  readonly library: Json
   readonly models: readonly ConvertedModel[]
   readonly report: ImportReport
 }
@@ -32,7 +33,7 @@ const readInRouter = [
 const readInLibrary = [...Object.keys(tables), 'num_retries', 'allowed_fails', 'default_fallbacks', 'request_timeout']
 
 /** Returns the block `router` for the settings of LiteLLM's router and library. */
-export function routerOf({ router, library, models, report }: Blocks): Settings {
+export function routerOf({ router, library, models, report }: Blocks): Json {
   reportOthers('router_settings', router, { report, read: readInRouter })
   reportOthers('litellm_settings', library, { report, read: readInLibrary })
   reportStrategy(router, report)
@@ -59,7 +60,7 @@ export function routerOf({ router, library, models, report }: Blocks): Settings 
   }
 }
 
-function reportStrategy({ routing_strategy: strategy }: Settings, report: ImportReport): void {
+function reportStrategy({ routing_strategy: strategy }: Json, report: ImportReport): void {
   if (strategy === undefined) return
   const setting = 'router_settings.routing_strategy'
   if (strategy === 'simple-shuffle') report.carried(setting, 'deployments share calls by weight, rpm and tpm')
@@ -93,7 +94,7 @@ function tablesOf({ router, library, models, report }: Blocks): Record<string, T
 
 /** LiteLLM lists one mapping for each model. */
 function tableOf(given: unknown): Table {
-  const entries = (Array.isArray(given) ? given : [given]).filter(isSettings).flatMap(Object.entries)
+  const entries = (Array.isArray(given) ? given : [given]).filter(isRecord).flatMap(Object.entries)
   return Object.fromEntries(
     entries.map(([from, to]) => [from, (Array.isArray(to) ? to : [to]).filter(target => typeof target === 'string')]),
   )

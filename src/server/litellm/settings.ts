@@ -1,4 +1,5 @@
-import type { ImportReport, Settings } from './report.ts'
+import type { Json } from '../platform/json.ts'
+import type { ImportReport } from './report.ts'
 
 /** What to report about a setting that has no direct counterpart. */
 type Note =
@@ -9,6 +10,9 @@ type Note =
 const noCounterpart: Note = ['unsupported', 'has no counterpart', 'check whether you need it']
 const elsewhere = (what: string): Note => ['carried', what]
 const shared = elsewhere('not needed: replicas share their state through the database')
+const verbosity = elsewhere('not needed: LOG_LEVEL sets the detail of the log')
+const alerts: Note = ['unsupported', 'alerts are sent as events', 'add a webhook endpoint (/api/webhook-endpoints)']
+const callers: Note = ['unsupported', 'callers authenticate with keys', 'give each caller a virtual key']
 const logs: Note = [
   'unsupported',
   'callbacks of LiteLLM do not run here',
@@ -35,14 +39,14 @@ const routerNotes: Readonly<Record<string, Note>> = {
   retry_policy: ['approximated', 'router.retries applies to every retryable error', 'check router.retries'],
   allowed_fails_policy: ['approximated', 'router.cooldown applies to every failure', 'check router.cooldown'],
   disable_cooldowns: ['unsupported', 'cooldowns cannot be switched off', 'raise router.cooldown.failures'],
-  set_verbose: elsewhere('not needed: LOG_LEVEL sets the detail of the log'),
-  debug_level: elsewhere('not needed: LOG_LEVEL sets the detail of the log'),
+  set_verbose: verbosity,
+  debug_level: verbosity,
 }
 
 const libraryNotes: Readonly<Record<string, Note>> = {
   drop_params: elsewhere('always on: translation drops what a model does not accept, and reports it'),
   modify_params: elsewhere('always on: translation changes requests as far as a model requires'),
-  set_verbose: elsewhere('not needed: LOG_LEVEL sets the detail of the log'),
+  set_verbose: verbosity,
   json_logs: elsewhere('always on: the log is JSON unless it goes to a terminal'),
   callbacks: logs,
   success_callback: logs,
@@ -89,9 +93,9 @@ const generalNotes: Readonly<Record<string, Note>> = {
   background_health_checks: elsewhere('not needed: failures of calls start cooldowns'),
   health_check_interval: elsewhere('not needed: failures of calls start cooldowns'),
   salt_key: elsewhere('not needed: SWITCHYARD_ENCRYPTION_KEY encrypts secrets'),
-  alerting: ['unsupported', 'alerts are sent as events', 'add a webhook endpoint (/api/webhook-endpoints)'],
+  alerting: alerts,
   alerting_threshold: ['unsupported', 'there are no alerts of slow calls', 'alert on /metrics'],
-  alert_types: ['unsupported', 'alerts are sent as events', 'add a webhook endpoint (/api/webhook-endpoints)'],
+  alert_types: alerts,
   custom_auth: ['unsupported', 'Python code does not run here', 'use virtual keys, or check calls in a hook'],
   pass_through_endpoints: ['unsupported', 'only the APIs of providers are passed through', 'give keys `passthrough`'],
   max_parallel_requests: [
@@ -105,8 +109,8 @@ const generalNotes: Readonly<Record<string, Note>> = {
     'set limits.max_streams',
   ],
   allowed_routes: ['unsupported', 'keys are limited by models, not by routes', 'set models of keys'],
-  enable_jwt_auth: ['unsupported', 'callers authenticate with keys', 'give each caller a virtual key'],
-  litellm_jwtauth: ['unsupported', 'callers authenticate with keys', 'give each caller a virtual key'],
+  enable_jwt_auth: callers,
+  litellm_jwtauth: callers,
   ui_access_mode: ['unsupported', 'the console opens with a key', 'give people admin or user keys'],
 }
 
@@ -115,7 +119,7 @@ const notes = { router_settings: routerNotes, litellm_settings: libraryNotes, ge
 /** Reports the settings of a block that the conversion does not read itself. */
 export function reportOthers(
   block: keyof typeof notes,
-  given: Settings,
+  given: Json,
   { report, read }: { readonly report: ImportReport; readonly read: readonly string[] },
 ): void {
   const known = notes[block]

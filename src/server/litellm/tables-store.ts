@@ -1,13 +1,13 @@
 import type { Pool } from 'pg'
-import type { Settings } from './report.ts'
+import type { Json } from '../platform/json.ts'
 
 /** A key of LiteLLM with what it refers to. Rows are JSON, since columns differ between versions. */
 export interface TokenRow {
   readonly token: string
-  readonly key: Settings
-  readonly team: Settings | null
-  readonly user: Settings | null
-  readonly budget: Settings | null
+  readonly key: Json
+  readonly team: Json | null
+  readonly user: Json | null
+  readonly budget: Json | null
 }
 
 const pageRows = 500

@@ -1,3 +1,5 @@
+import { jsonOr, recordOf } from '../platform/json.ts'
+import { attributeOf, encodedAttributes, nanoseconds } from '../platform/otlp.ts'
 import type { LogRecord } from './sink.ts'
 
 /** Names of the OpenTelemetry conventions for generative AI, by our names. */
@@ -11,22 +13,11 @@ const conventional: Readonly<Record<string, string>> = {
   agent_id: 'gen_ai.agent.id',
 }
 
-type AnyValue =
-  | { readonly stringValue: string }
-  | { readonly boolValue: boolean }
-  | { readonly intValue: string }
-  | { readonly doubleValue: number }
-
-interface Attribute {
-  readonly key: string
-  readonly value: AnyValue
-}
-
 /** Returns an export request of OTLP logs in its JSON encoding. Source: OpenTelemetry protocol, logs. */
 export const otlpBody = (records: readonly LogRecord[]) => ({
   resourceLogs: [
     {
-      resource: { attributes: [attribute('service.name', 'switchyard')] },
+      resource: { attributes: encodedAttributes({ 'service.name': 'switchyard' }) },
       scopeLogs: [{ scope: { name: 'switchyard' }, logRecords: records.map(logRecord) }],
     },
   ],
@@ -34,29 +25,23 @@ export const otlpBody = (records: readonly LogRecord[]) => ({
 
 /** Returns how many records a response rejects; 0 for a response that is not readable. */
 export function rejectedBy(text: string): number {
-  try {
-    const answer = JSON.parse(text) as { partialSuccess?: { rejectedLogRecords?: unknown } } | null
-    const count = Number(answer?.partialSuccess?.rejectedLogRecords ?? 0)
-    return Number.isFinite(count) ? count : 0
-  } catch {
-    return 0
-  }
+  const { partialSuccess } = recordOf(jsonOr(text, undefined))
+  const count = Number(recordOf(partialSuccess)['rejectedLogRecords'] ?? 0)
+  return Number.isFinite(count) ? count : 0
 }
 
 function logRecord(record: LogRecord) {
   const { id, type, time, ...fields } = record
-  const nanoseconds = `${Date.parse(time)}000000`
+  const at = nanoseconds(Date.parse(time))
   const given = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)
+  const named = given.map(([name, value]) => [conventional[name] ?? `switchyard.${name}`, attributeOf(value)] as const)
   return {
-    timeUnixNano: nanoseconds,
-    observedTimeUnixNano: nanoseconds,
+    timeUnixNano: at,
+    observedTimeUnixNano: at,
     ...severityOf(record),
     eventName: `switchyard.${type}`,
     body: { stringValue: textOf(record) },
-    attributes: [
-      attribute('log.record.uid', id),
-      ...given.map(([name, value]) => attribute(conventional[name] ?? `switchyard.${name}`, value)),
-    ],
+    attributes: encodedAttributes({ 'log.record.uid': id, ...Object.fromEntries(named) }),
   }
 }
 
@@ -68,12 +53,3 @@ function severityOf({ outcome }: LogRecord) {
 
 const textOf = ({ type, outcome, model }: LogRecord): string =>
   type === 'call' ? `model call ${String(outcome)}: ${String(model)}` : `recorded bodies of a call: ${String(model)}`
-
-const attribute = (key: string, value: unknown): Attribute => ({ key, value: anyValue(value) })
-
-function anyValue(value: unknown): AnyValue {
-  if (typeof value === 'string') return { stringValue: value }
-  if (typeof value === 'boolean') return { boolValue: value }
-  if (typeof value !== 'number') return { stringValue: JSON.stringify(value) }
-  return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value }
-}

@@ -1,7 +1,7 @@
 import type { RemoteSinkSettings } from '../config/config.ts'
 import { blockedReasonFor, type Outbound } from '../platform/outbound.ts'
 import { smallRequest } from '../platform/small-request.ts'
-import { receiverFailure } from '../platform/webhook-failure.ts'
+import { receiverFailure, statusFailure } from '../platform/webhook-failure.ts'
 import { otlpBody, rejectedBy } from './otlp.ts'
 import { type LogRecord, type LogSink, SinkFailure } from './sink.ts'
 
@@ -50,10 +50,8 @@ export function createRemoteSink(settings: RemoteSinkSettings, { guard, secretOf
         'content-type': contentType,
       }
       const { status, text } = await post(headers, body)
-      if (status >= 300 && status < 400)
-        throw new SinkFailure(`receiver returned a redirect (status ${status}), which is not followed`)
-      if (status < 200 || status >= 300)
-        throw new SinkFailure(`receiver returned status ${status}`, { isRejected: rejectedStatuses.has(status) })
+      const failure = statusFailure(status)
+      if (failure !== undefined) throw new SinkFailure(failure, { isRejected: rejectedStatuses.has(status) })
       const rejected = type === 'otlp' ? rejectedBy(text) : 0
       if (rejected > 0)
         throw new SinkFailure(`receiver rejected ${rejected} of ${records.length} records`, { isRejected: true })

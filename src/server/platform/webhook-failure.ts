@@ -8,3 +8,10 @@ export function receiverFailure(error: unknown, totalMs: number): string {
   const { code } = error as NodeJS.ErrnoException
   return `receiver is unreachable${typeof code === 'string' ? ` (${code})` : ''}`
 }
+
+/** Returns why a response with this status is a failure; undefined for a success. Redirects are not followed. */
+export function statusFailure(status: number): string | undefined {
+  if (status >= 200 && status < 300) return undefined
+  if (status >= 300 && status < 400) return `receiver returned a redirect (status ${status}), which is not followed`
+  return `receiver returned status ${status}`
+}

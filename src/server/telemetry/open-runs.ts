@@ -1,4 +1,5 @@
 import { awaitedApprovals, budgetReached, isOfThread, type SessionEvent } from '../../contract/events.ts'
+import { Recent } from '../platform/recent.ts'
 
 /** How a run ended here. `paused`: it waits for a person or a budget and continues later, maybe in another process. */
 export type RunOutcome = 'completed' | 'failed' | 'paused'
@@ -32,13 +33,7 @@ export interface OpenRuns {
 }
 
 export function createOpenRuns(): OpenRuns {
-  const last = new Map<string, Entry>()
-
-  function remember(sessionId: string, entry: Entry): void {
-    last.delete(sessionId)
-    last.set(sessionId, entry)
-    if (last.size > maxSessions) for (const oldest of last.keys().take(1)) last.delete(oldest)
-  }
+  const last = new Recent<Entry>(maxSessions)
 
   return {
     of(sessionId) {
@@ -52,13 +47,13 @@ export function createOpenRuns(): OpenRuns {
       const known = last.get(sessionId)
       const run = known?.runId === runId ? known : undefined
       if (event.type === 'session.status_running') {
-        if (!run) remember(sessionId, { runId, promptId: event.prompt_id, startMs: atMs, isOver: false })
+        if (!run) last.set(sessionId, { runId, promptId: event.prompt_id, startMs: atMs, isOver: false })
         return undefined
       }
       const outcome = outcomeOf(event)
       // A failed run may end with an error and a status.
       if (outcome === undefined || run?.isOver) return undefined
-      remember(sessionId, { runId, promptId: event.prompt_id, startMs: undefined, isOver: outcome !== 'paused' })
+      last.set(sessionId, { runId, promptId: event.prompt_id, startMs: undefined, isOver: outcome !== 'paused' })
       return { runId, promptId: event.prompt_id, startMs: run?.startMs, endMs: atMs, outcome }
     },
   }

@@ -1,4 +1,5 @@
-import { isOfThread, type SessionEvent } from '../../contract/events.ts'
+import { endedToolCall, isOfThread, type SessionEvent } from '../../contract/events.ts'
+import { Recent } from '../platform/recent.ts'
 
 /** A tool call without a result yet. */
 export interface OpenToolCall {
@@ -28,20 +29,18 @@ export interface OpenToolCalls {
 }
 
 export function createOpenToolCalls(): OpenToolCalls {
-  const open = new Map<string, OpenToolCall>()
+  const open = new Recent<OpenToolCall>(maxOpen)
   return {
     note(sessionId, event) {
       if (isOfThread(event)) return undefined
       const begun = begunBy(event)
       if (begun) {
         open.set(`${sessionId} ${begun.id}`, begun)
-        if (open.size > maxOpen) for (const oldest of open.keys().take(1)) open.delete(oldest)
         return undefined
       }
-      const id = endedBy(event)
-      const call = id === undefined ? undefined : open.get(`${sessionId} ${id}`)
+      const id = endedToolCall(event)
+      const call = id === undefined ? undefined : open.take(`${sessionId} ${id}`)
       if (!call) return undefined
-      open.delete(`${sessionId} ${id}`)
       return {
         ...call,
         endMs: Date.parse(event.processed_at),
@@ -68,19 +67,6 @@ function begunBy(event: SessionEvent): OpenToolCall | undefined {
       const { id, name, input, processed_at } = event
       return { id, tool: name, kind: 'custom', startMs: Date.parse(processed_at), isAwaited: false, input }
     }
-    default:
-      return undefined
-  }
-}
-
-function endedBy(event: SessionEvent): string | undefined {
-  switch (event.type) {
-    case 'agent.tool_result':
-      return event.tool_use_id
-    case 'agent.mcp_tool_result':
-      return event.mcp_tool_use_id
-    case 'user.custom_tool_result':
-      return event.custom_tool_use_id
     default:
       return undefined
   }

@@ -21,7 +21,7 @@ export type DeliveryKind = 'webhook' | 'endpoint' | 'reply'
 export interface Telemetry {
   /** A model call has ended and was booked. */
   called(row: UsageRow): void
-  /** The gateway answered a model call with an error of its own. */
+  /** The gateway itself answered a model call with an error. */
   rejected(code: ErrorCode): void
   /** A budget or rate limit admitted a call, or rejected it with this code. */
   reserved(result: 'reserved' | ErrorCode): void

@@ -1,5 +1,6 @@
-import { isOfThread, type SessionEvent } from '../../contract/events.ts'
+import { endedToolCall, isOfThread, type SessionEvent } from '../../contract/events.ts'
 import type { Log } from '../platform/log.ts'
+import { Recent } from '../platform/recent.ts'
 import { createRowQueue } from '../platform/row-queue.ts'
 import type { EndedToolCall, ToolCallStore } from './tool-call-store.ts'
 
@@ -28,23 +29,19 @@ export type ToolCallLog = ReturnType<typeof createToolCallLog>
 
 export function createToolCallLog({ store, log }: Deps) {
   const rows = createRowQueue<EndedToolCall>({ name: 'the record of tool calls', insert: store.insert, log })
-  const open = new Map<string, OpenCall>()
+  const open = new Recent<OpenCall>(maxOpen)
   let lookups = 0
   let looking = Promise.resolve()
 
   function begin(sessionId: string, event: SessionEvent): void {
     const call = openCallOf(event)
-    if (!call) return
-    open.set(placeOf(sessionId, call.id), call)
-    if (open.size > maxOpen) for (const oldest of open.keys().take(1)) open.delete(oldest)
+    if (call) open.set(placeOf(sessionId, call.id), call)
   }
 
   function end(sessionId: string, event: SessionEvent): void {
-    const id = endedCallOf(event)
+    const id = endedToolCall(event)
     if (id === undefined) return
-    const place = placeOf(sessionId, id)
-    const call = open.get(place)
-    open.delete(place)
+    const call = open.take(placeOf(sessionId, id))
     if (call) rows.push(rowOf(sessionId, event, call))
     else lookUp(sessionId, event, id)
   }
@@ -103,21 +100,6 @@ function openCallOf(event: SessionEvent): (OpenCall & { readonly id: string }) |
 
 /** Returns a name that the database can hold. */
 const nameOf = (name: string): string => name.slice(0, maxNameLength).replaceAll('\0', '').toWellFormed()
-
-/** Returns the id of the call that an event ends. */
-function endedCallOf(event: SessionEvent): string | undefined {
-  if (isOfThread(event)) return undefined
-  switch (event.type) {
-    case 'agent.tool_result':
-      return event.tool_use_id
-    case 'agent.mcp_tool_result':
-      return event.mcp_tool_use_id
-    case 'user.custom_tool_result':
-      return event.custom_tool_use_id
-    default:
-      return undefined
-  }
-}
 
 const rowOf = (session_id: string, event: SessionEvent, { tool, startMs }: OpenCall): EndedToolCall => ({
   id: event.id,

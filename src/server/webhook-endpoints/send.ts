@@ -1,7 +1,7 @@
 import type { Outbound } from '../platform/outbound.ts'
 import { TimedOut } from '../platform/small-request.ts'
 import { Pool } from '../platform/undici.ts'
-import { receiverFailure } from '../platform/webhook-failure.ts'
+import { receiverFailure, statusFailure } from '../platform/webhook-failure.ts'
 
 interface Message {
   readonly url: string
@@ -36,7 +36,7 @@ export function createSend(outbound: Pick<Outbound, 'connect'>, totalMs = 10_000
     })
     try {
       const status = await statusOf(outbound, message, totalMs)
-      return resultOf(status, problemOf(status))
+      return resultOf(status, statusFailure(status) ?? null)
     } catch (error) {
       return resultOf(null, receiverFailure(error, totalMs))
     }
@@ -75,10 +75,4 @@ async function statusOf(outbound: Pick<Outbound, 'connect'>, message: Message, t
     clearTimeout(timeout)
     await pool.destroy()
   }
-}
-
-function problemOf(status: number): string | null {
-  if (status >= 200 && status < 300) return null
-  if (status >= 300 && status < 400) return `receiver returned a redirect (status ${status}), which is not followed`
-  return `receiver returned status ${status}`
 }

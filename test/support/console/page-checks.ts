@@ -36,7 +36,7 @@ interface Violation {
 }
 
 /** Loads the checker of accessibility into an open page. */
-export const loadAxe = (page: Page): Promise<void> => page.evaluate(`${axe.source}; undefined`)
+const loadAxe = (page: Page): Promise<void> => page.evaluate(`${axe.source}; undefined`)
 
 /** Ends transitions, such as those of colors after a change of the theme. */
 const settle = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => {
@@ -47,7 +47,7 @@ const settle = `new Promise(done => requestAnimationFrame(() => requestAnimation
 })`
 
 /** Returns the serious and critical violations of accessibility: all of the light theme, those of colors of the dark one. */
-export async function violationsOf(page: Page, theme: 'light' | 'dark'): Promise<readonly string[]> {
+async function violationsOf(page: Page, theme: 'light' | 'dark'): Promise<readonly string[]> {
   await page.evaluate(settle)
   const violations = await page.evaluate<readonly Violation[]>(
     `axe.run(document, { resultTypes: ['violations'], ${theme === 'dark' ? "runOnly: ['color-contrast']" : ''} }).then(({ violations }) => JSON.parse(JSON.stringify(violations)))`,
@@ -58,4 +58,16 @@ export async function violationsOf(page: Page, theme: 'light' | 'dark'): Promise
       ({ id, nodes }) =>
         `${id}: ${nodes.length} × ${nodes[0]?.html.slice(0, 240)} ${nodes[0]?.failureSummary?.split('\n')[1] ?? ''}`,
     )
+}
+
+/** Returns the violations of both themes of an open page, each with the name of its theme. */
+export async function violationsOfThemes(page: Page): Promise<readonly string[]> {
+  await loadAxe(page)
+  const found: string[] = []
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
+    found.push(...(await violationsOf(page, colorScheme)).map(violation => `${colorScheme}: ${violation}`))
+  }
+  return found
 }

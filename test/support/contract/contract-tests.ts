@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import { appendFileSync } from 'node:fs'
 import { after } from 'node:test'
-import type { Service } from '../service/service.ts'
 import { type ContractProxy, startContractProxy } from './proxy.ts'
 
 /** The variable that puts a checking proxy in front of every service under test; its value is a file for the findings. */
 export const contractVariable = 'SWITCHYARD_TEST_CONTRACT'
+
+/** What a service under test has, and the proxy in front of it, too. */
+interface Running {
+  readonly url: string
+  stop(): Promise<number | null>
+  kill(): Promise<void>
+}
 
 /** True while every answer to a test is checked against the API reference. */
 export const isContractChecked = (): boolean => process.env[contractVariable] !== undefined
@@ -14,7 +20,7 @@ export const isContractChecked = (): boolean => process.env[contractVariable] !=
  * Returns the service as clients reach it through a checking proxy, on `port` if given. A violation fails the file of the
  * test, and is appended to the file that the variable names.
  */
-export async function checkedService(service: Service, port?: number): Promise<Service> {
+export async function checkedService<S extends Running>(service: S, port?: number): Promise<S> {
   const proxy = await startContractProxy(service.url, port)
   after(() => report(proxy))
   return {

@@ -1,6 +1,5 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { onLoopback } from '../service/on-loopback.ts'
 import { createContractChecker, type Violation } from './checker.ts'
 
 /** Bytes of an answer that are checked; of a longer one only the head is. */
@@ -24,7 +23,6 @@ export async function startContractProxy(target: string, port = 0): Promise<Cont
   const { host, hostname, port: targetPort } = new URL(target)
 
   function forward(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    const own = `${address()}`
     const upstream = request({
       host: hostname,
       port: targetPort,
@@ -78,29 +76,16 @@ export async function startContractProxy(target: string, port = 0): Promise<Cont
 
   const server = createServer({ keepAliveTimeout: 72_000, requestTimeout: 0, insecureHTTPParser: true }, forward)
   server.on('checkContinue', forward)
-  const sockets = socketsOf(server)
-  server.listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  server.unref()
-  const address = () => `127.0.0.1:${(server.address() as AddressInfo | null)?.port}`
-  return {
-    url: `http://${address()}`,
-    violations: () => [...found.values()],
-    checked: () => checked,
-    close() {
-      server.close()
-      for (const socket of sockets) socket.destroy()
-    },
-  }
-}
-
-function socketsOf(server: Server): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
+  server.on('connection', socket => {
     socket.unref()
     socket.on('error', () => undefined)
-    socket.on('close', () => sockets.delete(socket))
   })
-  return sockets
+  const { host: own, url, close } = await onLoopback(server, port)
+  server.unref()
+  return {
+    url,
+    violations: () => [...found.values()],
+    checked: () => checked,
+    close: () => void close(),
+  }
 }

@@ -16,7 +16,13 @@ export interface SeenRequest {
 /** Answers by `METHOD /path`, with or without the query; anything else is a 404. */
 export type Answers = Readonly<Record<string, (request: SeenRequest) => Response | Promise<Response>>>
 
-/** A `fetch` that is answered by `answers` and remembers what was asked. */
+/** True for the search of an object by its name, which commands send before their own request. */
+const isSearch = ({ call }: SeenRequest): boolean => /^GET .*[?&]limit=200(&|$)/.test(call)
+
+/**
+ * A `fetch` that is answered by `answers` and remembers what was asked, without the searches for names that no answer
+ * is given for.
+ */
 export function scriptedService(answers: Answers): { fetch: typeof fetch; seen: SeenRequest[] } {
   const seen: SeenRequest[] = []
   const answer: typeof fetch = async (input, init = {}) => {
@@ -24,8 +30,8 @@ export function scriptedService(answers: Answers): { fetch: typeof fetch; seen: 
     const body = typeof init.body === 'string' ? JSON.parse(init.body) : undefined
     const signal = init.signal ?? undefined
     const request = { call: `${init.method} ${pathname}${search}`, headers: new Headers(init.headers), body, signal }
-    seen.push(request)
     const respond = answers[request.call] ?? answers[`${init.method} ${pathname}`]
+    if (respond || !isSearch(request)) seen.push(request)
     if (respond) return respond(request)
     return Response.json({ error: { type: 'gateway_error', message: 'no such path' } }, { status: 404 })
   }

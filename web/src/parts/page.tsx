@@ -1,5 +1,6 @@
 import { Title } from '@mantine/core'
-import { type ReactNode, useDeferredValue, useEffect } from 'react'
+import { type ReactNode, useEffect } from 'react'
+import { Deferred } from './deferred.tsx'
 import css from './page.module.css'
 
 interface Props {
@@ -22,7 +23,6 @@ export function Page({ title, beside, actions, toolbar, isScrolling = false, chi
   useEffect(() => {
     document.title = `${title} · Switchyard`
   }, [title])
-  const isWhole = useDeferredValue(true, false)
   return (
     <main className={css.page} id="page">
       <header className={css.header}>
@@ -32,10 +32,12 @@ export function Page({ title, beside, actions, toolbar, isScrolling = false, chi
           </Title>
           {beside}
         </div>
-        {isWhole && actions && <div className={css.actions}>{actions}</div>}
+        <Deferred>{actions && <div className={css.actions}>{actions}</div>}</Deferred>
       </header>
-      {isWhole && toolbar && <div className={css.toolbar}>{toolbar}</div>}
-      <div className={isScrolling ? css.scrolling : css.content}>{isWhole && children}</div>
+      <Deferred>{toolbar && <div className={css.toolbar}>{toolbar}</div>}</Deferred>
+      <div className={isScrolling ? css.scrolling : css.content}>
+        <Deferred>{children}</Deferred>
+      </div>
     </main>
   )
 }

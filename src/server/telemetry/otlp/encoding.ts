@@ -1,7 +1,9 @@
-import type { Attributes, AttributeValue, Span } from './span.ts'
+import { isRecord, jsonOr } from '../../platform/json.ts'
+import { type Attributes, attributeOf, encodedAttributes, nanoseconds } from '../../platform/otlp.ts'
+import type { Span } from './span.ts'
 import { traceIdOf } from './trace-context.ts'
 
-// The JSON encoding of OTLP 1.x: 64-bit numbers are texts, ids are hexadecimal digits, enumerations are numbers.
+// The JSON encoding of OTLP 1.x: ids are hexadecimal digits, enumerations are numbers.
 
 const scope = { name: 'switchyard' }
 const spanKinds = { internal: 1, client: 3 } as const
@@ -11,7 +13,7 @@ const errorStatus = 2
 export const tracesBody = (resource: Attributes, spans: readonly Span[]): string =>
   JSON.stringify({
     resourceSpans: [
-      { resource: { attributes: listed(resource) }, scopeSpans: [{ scope, spans: spans.map(encodedSpan) }] },
+      { resource: { attributes: encodedAttributes(resource) }, scopeSpans: [{ scope, spans: spans.map(encodedSpan) }] },
     ],
   })
 
@@ -23,7 +25,7 @@ const encodedSpan = ({ traceId, spanId, parentId, name, kind, startMs, endMs, at
   kind: spanKinds[kind],
   startTimeUnixNano: nanoseconds(startMs),
   endTimeUnixNano: nanoseconds(Math.max(startMs, endMs)),
-  attributes: listed(attributes),
+  attributes: encodedAttributes(attributes),
   status: error === undefined ? {} : { code: errorStatus, message: error },
 })
 
@@ -36,7 +38,7 @@ export const logsBody = (
   JSON.stringify({
     resourceLogs: [
       {
-        resource: { attributes: listed(resource) },
+        resource: { attributes: encodedAttributes(resource) },
         scopeLogs: [{ scope, logRecords: lines.flatMap(line => encodedLine(line, traceOf)) }],
       },
     ],
@@ -45,12 +47,8 @@ export const logsBody = (
 const severities: Readonly<Record<string, number>> = { trace: 1, debug: 5, info: 9, warn: 13, error: 17, fatal: 21 }
 
 function encodedLine(line: string, traceOf: (requestId: string) => string | undefined): object[] {
-  let fields: Record<string, unknown>
-  try {
-    fields = JSON.parse(line) as Record<string, unknown>
-  } catch {
-    return []
-  }
+  const fields = jsonOr(line, undefined)
+  if (!isRecord(fields)) return []
   const { level, time, msg, ...others } = fields
   const requestId = others['request_id']
   const attributes = Object.entries(others).map(([name, value]) => [name, attributeOf(value)])
@@ -60,27 +58,8 @@ function encodedLine(line: string, traceOf: (requestId: string) => string | unde
       severityNumber: severities[String(level)] ?? 0,
       severityText: String(level),
       body: { stringValue: String(msg) },
-      attributes: listed(Object.fromEntries(attributes) as Attributes),
+      attributes: encodedAttributes(Object.fromEntries(attributes) as Attributes),
       ...(typeof requestId === 'string' && { traceId: traceOf(requestId) ?? traceIdOf(requestId) }),
     },
   ]
 }
-
-const attributeOf = (value: unknown): AttributeValue =>
-  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : JSON.stringify(value)
-
-const listed = (attributes: Attributes): object[] =>
-  Object.entries(attributes).flatMap(([key, value]) =>
-    value === undefined || value === null ? [] : [{ key, value: encodedValue(value) }],
-  )
-
-function encodedValue(value: AttributeValue): object {
-  if (typeof value === 'string') return { stringValue: value.toWellFormed() }
-  if (typeof value === 'boolean') return { boolValue: value }
-  if (typeof value === 'number')
-    return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value }
-  return { arrayValue: { values: value.map(encodedValue) } }
-}
-
-/** A double cannot hold the nanoseconds since 1970. */
-const nanoseconds = (ms: number): string => String(BigInt(Math.round((Number.isFinite(ms) ? ms : 0) * 1_000)) * 1_000n)

@@ -2,12 +2,14 @@ import { hostname } from 'node:os'
 import { apiVersion } from '../../../contract/api.ts'
 import type { OtlpSettings } from '../../config/config.ts'
 import type { Log, LogStream } from '../../platform/log.ts'
+import type { Attributes } from '../../platform/otlp.ts'
 import { createOutbound } from '../../platform/outbound.ts'
+import { Recent } from '../../platform/recent.ts'
 import { smallRequest } from '../../platform/small-request.ts'
 import type { ExportCounts } from '../metrics/metrics.ts'
 import { logsBody, tracesBody } from './encoding.ts'
 import { createExportQueue, type ExportQueue, type PostResult } from './export-queue.ts'
-import type { Attributes, Span } from './span.ts'
+import type { Span } from './span.ts'
 
 /** Export to an OpenTelemetry collector, by OTLP over HTTP in JSON. */
 export interface Otlp {
@@ -74,7 +76,7 @@ export function createOtlp(settings: OtlpSettings): Otlp {
     log?.warn({ endpoint, problem }, 'cannot export telemetry')
   }
 
-  const traces = new Map<string, string>()
+  const traces = new Recent<string>(maxTraces)
   const spans = createExportQueue<Span>({
     post: batch => post('/v1/traces', tracesBody(resource, batch)),
     onProblem,
@@ -96,9 +98,7 @@ export function createOtlp(settings: OtlpSettings): Otlp {
     settings,
     addSpan: spans.add,
     noteTrace(requestId, traceId) {
-      if (!lines) return
-      traces.set(requestId, traceId)
-      if (traces.size > maxTraces) for (const oldest of traces.keys().take(1)) traces.delete(oldest)
+      if (lines) traces.set(requestId, traceId)
     },
     tee(stream) {
       if (!lines) return stream

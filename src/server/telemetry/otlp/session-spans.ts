@@ -1,7 +1,9 @@
 import { type SessionEvent, textOfContent } from '../../../contract/events.ts'
+import type { Attributes } from '../../platform/otlp.ts'
+import { Recent } from '../../platform/recent.ts'
 import { createOpenRuns, type EndedRun, type OpenRun } from '../open-runs.ts'
 import { createOpenToolCalls, type EndedToolCall } from '../open-tool-calls.ts'
-import type { Attributes, Span } from './span.ts'
+import type { Span } from './span.ts'
 import { spanIdOf, traceIdOf } from './trace-context.ts'
 
 interface Options {
@@ -35,14 +37,13 @@ const maxContent = 32_000
 export function createSessionSpans({ add, hasContent }: Options): SessionSpans {
   const runs = createOpenRuns()
   const toolCalls = createOpenToolCalls()
-  const open = new Map<string, Open>()
+  const open = new Recent<Open>(maxOpen)
   /** By prompt. */
-  const inputs = new Map<string, string>()
+  const inputs = new Recent<string>(maxInputs)
 
   function openOf(sessionId: string): Open {
     const found = open.get(sessionId) ?? {}
     open.set(sessionId, found)
-    if (open.size > maxOpen) for (const oldest of open.keys().take(1)) open.delete(oldest)
     return found
   }
 
@@ -59,7 +60,6 @@ export function createSessionSpans({ add, hasContent }: Options): SessionSpans {
   function noteContent(sessionId: string, event: SessionEvent): void {
     if (event.type === 'user.message' && event.prompt_id !== undefined) {
       inputs.set(event.prompt_id, textOfContent(event.content).slice(0, maxContent))
-      if (inputs.size > maxInputs) for (const oldest of inputs.keys().take(1)) inputs.delete(oldest)
     }
     if (event.type === 'agent.message') openOf(sessionId).output = textOfContent(event.content)
   }
@@ -87,10 +87,9 @@ export function createSessionSpans({ add, hasContent }: Options): SessionSpans {
       if (!ended) return
       endStep(sessionId, ended, ended.endMs)
       const { agentId, output } = openOf(sessionId)
-      const input = ended.promptId === undefined ? undefined : inputs.get(ended.promptId)
+      const input = ended.promptId === undefined ? undefined : inputs.take(ended.promptId)
       add(spanOfRun(ended, sessionId, { agentId, input, output }))
-      open.delete(sessionId)
-      inputs.delete(ended.promptId ?? '')
+      open.take(sessionId)
     },
   }
 }

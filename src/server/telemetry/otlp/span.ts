@@ -1,7 +1,4 @@
-export type AttributeValue = string | number | boolean | readonly string[]
-
-/** Attributes by name; those without a value are omitted. */
-export type Attributes = Readonly<Record<string, AttributeValue | null | undefined>>
+import type { Attributes } from '../../platform/otlp.ts'
 
 /** An ended span. Times are milliseconds since 1970. */
 export interface Span {

@@ -4,10 +4,12 @@ import { plural } from '../../parts/format.ts'
 import { SafeText } from '../../parts/safe-text.tsx'
 import css from './uses.module.css'
 
-const kinds = { agent: 'agent', mcp_server: 'MCP server', git_host: 'git host' } as const satisfies Record<
-  VaultUse['kind'],
-  string
->
+const kinds = {
+  agent: 'agent',
+  mcp_server: 'MCP server',
+  git_host: 'git host',
+  log_sink: 'log sink',
+} as const satisfies Record<VaultUse['kind'], string>
 
 /** `agent Scribe`. */
 export const wordsOf = ({ kind, name }: Pick<VaultUse, 'kind' | 'name'>): string => `${kinds[kind]} ${name}`

@@ -74,7 +74,7 @@ interface PlacedMark {
   readonly x: number
 }
 
-/** Pixels between two marks of a kind that are told apart. */
+/** Minimum distance of two marks of a kind, in pixels. */
 const markDistance = 2
 
 function placedMarks(marks: readonly Mark[], { width, scale }: Pick<Props, 'width' | 'scale'>): PlacedMark[] {
