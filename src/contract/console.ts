@@ -121,7 +121,7 @@ export const consoleRoutes = {
     summary: 'Begin a single sign-on',
     description:
       'Returns the address at the identity provider to send the browser to, and sets a cookie that binds the sign-in to this browser for 10 minutes. ' +
-      'The provider sends the browser back to `/oauth/sign-in/callback`. Answers 400 where single sign-on is not configured and 502 when the provider is unreachable.',
+      'The provider sends the browser back to `/oauth/sign-in/callback`. 400 where single sign-on is not configured, 429 after 600 sign-ins a minute from one address, 502 when the provider is unreachable.',
   }),
   ssoCallback: route({
     ...page,
@@ -139,7 +139,7 @@ export const consoleRoutes = {
     responses: { 200: Type.String(), 400: Type.String() },
     summary: 'Return from a single sign-on',
     description:
-      'The identity provider sends the browser here. The page signs the person in and opens the console, or says with status 400 why it did not. Each sign-in is valid once.',
+      'The identity provider sends the browser here. The page signs the person in and opens the console, or says why it did not: 400 for an answer that does not belong to a sign-in of this browser, 403 for a person who may not sign in, 502 when the provider is unreachable. Each sign-in is valid once.',
   }),
   signIn: route({
     ...base,

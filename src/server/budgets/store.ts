@@ -91,7 +91,7 @@ const shown = (clock: string) => `
 const ofOwner = `
   case b.scope
     when 'owner' then b.scope_id = $1
-    when 'key' then exists (select from api_keys where id = b.scope_id and owner_id = $1)
+    when 'key' then exists (select from api_keys where id = b.scope_id and owner_of_key(owner_id, user_id, team_id) = $1)
     when 'agent' then exists (select from agents where id = b.scope_id and owner_id = $1)
     when 'team' then exists (select from teams where id = b.scope_id and owner_id = $1)
     else exists (select from sessions where id = b.scope_id and owner_id = $1) end`
@@ -186,7 +186,8 @@ export function budgetStore(pool: Pool, { clock = 'clock_timestamp()' }: Options
     async ownerOf({ scope, scope_id }: BudgetName): Promise<string | null | undefined> {
       if (scope === 'owner') return scope_id
       const tables = { key: 'api_keys', agent: 'agents', session: 'sessions', team: 'teams' } as const
-      const text = `select owner_id from ${tables[scope]} where id = $1`
+      const owner = scope === 'key' ? 'owner_of_key(owner_id, user_id, team_id)' : 'owner_id'
+      const text = `select ${owner} as owner_id from ${tables[scope]} where id = $1`
       return (await pool.query<{ owner_id: string | null }>(text, [scope_id])).rows[0]?.owner_id
     },
 

@@ -24,6 +24,7 @@ import { createRunAs } from '../keys/run-as.ts'
 import { createSignInKeys } from '../keys/sign-in-keys.ts'
 import { keyStore } from '../keys/store.ts'
 import { createValueCipher, type Keyring } from '../platform/encryption.ts'
+import { AppError } from '../platform/errors.ts'
 import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
@@ -73,9 +74,14 @@ const identityProvider = (
   { publicUrl, outbound, guard, vault }: Network & { readonly vault: Pick<Vault, 'value'> },
 ) => {
   const { clientSecret, clientSecretVaultKey: name } = settings
+  const secretInVault = async (entry: string): Promise<string> => {
+    const value = await vault.value({ name: entry, ownerId: undefined })
+    if (value !== undefined) return value
+    throw new AppError('unavailable', `single sign-on needs the global vault entry ${entry}, which does not exist`)
+  }
   return createIdentityProvider({
     settings,
-    clientSecret: async () => (name === undefined ? clientSecret : vault.value({ name, ownerId: undefined })),
+    clientSecret: async () => (name === undefined ? clientSecret : secretInVault(name)),
     redirectUri: () => `${publicUrl()}${consoleRoutes.ssoCallback.path}`,
     outbound,
     guard,

@@ -65,7 +65,8 @@ function checkPublicUrl(file: ConfigFile, reportAt: ReportAt): void {
 function checkFields(block: OidcBlock, reportAt: ReportAt): void {
   const { issuer, client_secret: secret, client_secret_vault_key: vaultKey, scopes, claims, roles } = block
   if (issuer === undefined) reportAt('.issuer is required')
-  else if (!isAddress(issuer)) reportAt('.issuer must be an https:// or http:// address without a query', 'issuer')
+  else if (!isAddress(issuer))
+    reportAt('.issuer must be an https:// address without a query; http:// is for loopback only', 'issuer')
   if (block.client_id === undefined) reportAt('.client_id is required')
   if (secret !== undefined && vaultKey !== undefined)
     reportAt('.client_secret and client_secret_vault_key exclude each other; remove one', 'client_secret')
@@ -87,5 +88,6 @@ function checkDefaultRole(role: string | undefined, reportAt: ReportAt): void {
 
 function isAddress(text: string): boolean {
   const url = /[\\\s]/.test(text) ? null : URL.parse(text)
-  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '' && url.hash === ''
+  if (url?.username !== '' || url.search !== '' || url.hash !== '') return false
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.host))
 }

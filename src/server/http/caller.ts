@@ -22,7 +22,10 @@ export interface KeyAccess {
   readonly logBodiesUntilMs?: number
   /** True if the key, an ancestor or its team has a budget or a rate limit, so that each model call needs a reservation. */
   readonly isLimited: boolean
-  /** True if the key, an ancestor or its team has an owner, a list of models, MCP servers or tools, a budget or a rate limit. */
+  /**
+   * True if the key, an ancestor or, unless its user is an admin, its team has an owner, a list of models, MCP servers or tools, a
+   * budget or a rate limit.
+   */
   readonly isNarrow: boolean
   /** True if the key has an expiry time. */
   readonly expires: boolean

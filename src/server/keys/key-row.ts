@@ -26,6 +26,8 @@ export interface KeyRow extends KeyFields, BudgetLimits {
   readonly parent_id: string | null
   /** The parent, its parent and so on. */
   readonly ancestors: readonly string[]
+  /** Owner and role before the user of the key limits them; `owner_id` and `role` are those that apply. */
+  readonly stored: Pick<KeyFields, 'owner_id' | 'role'>
   /** True for the key behind the console sign-ins of a user. */
   readonly is_sign_in: boolean
   readonly prefix: string

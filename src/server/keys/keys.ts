@@ -69,13 +69,14 @@ export function createKeys(deps: Deps) {
   }
 
   /** Returns the fields of a key after a write. Throws `forbidden` if they exceed the caller's own key. */
-  async function fieldsAfter(client: PoolClient, write: ApiKeyWrite, { before, own }: Writing) {
+  async function fieldsAfter(client: PoolClient, write: ApiKeyWrite, { before, own, caller }: Writing) {
     const expiresAt =
       write.duration === undefined ? undefined : await store.timeAfter(client, intervalOf(write.duration))
     // A new key inherits from the key that creates it, so that omitted fields never exceed it.
     const fields = applyWrite(before ?? (own ? inherited(own) : unlimited), write, expiresAt)
     if (write.expires_at) await rejectPast(client, fields, before)
     rejectStronger(fields, own)
+    rejectOtherHolder(fields, before ?? own, caller)
     await rejectOutliving(client, fields, before)
     await rejectWrongHolder(client, fields, before)
     return fields
@@ -163,7 +164,7 @@ export function createKeys(deps: Deps) {
       return transaction(pool, client =>
         showOnce(client, by, async () => {
           const own = await ownKey(client, caller, true)
-          const fields = await fieldsAfter(client, write, { before: undefined, own })
+          const fields = await fieldsAfter(client, write, { before: undefined, own, caller })
           const id = newId('key')
           const key = newKey()
           const row = { ...fields, id, ...shownParts(key), created_by: caller.principal, ...childOf(own) }
@@ -180,8 +181,8 @@ export function createKeys(deps: Deps) {
       const row = await transaction(pool, async client => {
         const own = await ownKey(client, caller)
         const before = await lockChangeable(client, id, { caller, own })
-        const fields = await fieldsAfter(client, write, { before, own })
-        await store.update(client, id, fields)
+        const fields = await fieldsAfter(client, write, { before, own, caller })
+        await store.update(client, id, { ...fields, ...unchangedOf(before, write) })
         if (fields.expires_at) await store.endDescendants(client, id, fields.expires_at)
         await budgets.setLimits(client, { scope: 'key', scope_id: id }, fields)
         return recordAndAnnounce(client, id, { action: 'update', actor, before })
@@ -237,11 +238,10 @@ interface Writing {
   readonly before: KeyRow | undefined
   /** The caller's own key; undefined for the master key. */
   readonly own: KeyRow | undefined
-}
-
-interface Locking extends Pick<Writing, 'own'> {
   readonly caller: Caller
 }
+
+type Locking = Pick<Writing, 'own' | 'caller'>
 
 const everyKey: Reach = { owner: undefined, within: undefined }
 
@@ -266,6 +266,25 @@ function childOf(own: KeyRow | undefined): Pick<KeyRow, 'parent_id' | 'ancestors
 
 /** Fields that a new key inherits: all except label, role and metadata. */
 const inherited = (own: KeyRow): KeyFields & BudgetLimits => ({ ...own, label: '', role: 'user', metadata: {} })
+
+/**
+ * Returns owner and role as they are stored, unless the write changes them. Those that apply follow the user of the key, and
+ * must not stay when the role of the user changes.
+ */
+const unchangedOf = ({ stored }: KeyRow, write: ApiKeyWrite): Partial<KeyFields> => ({
+  ...(write.owner_id === undefined && write.user_id === undefined && { owner_id: stored.owner_id }),
+  ...(write.role === undefined && { role: stored.role }),
+})
+
+/** Users and teams belong to the whole service, and a team pays for its keys. */
+function rejectOtherHolder(
+  { user_id, team_id }: KeyFields,
+  base: Pick<KeyFields, 'user_id' | 'team_id'> | undefined,
+  caller: Caller,
+): void {
+  if (isNarrow(caller) && (user_id !== base?.user_id || team_id !== base.team_id))
+    throw new AppError('forbidden', 'forbidden: only an admin without limits may set user_id or team_id')
+}
 
 function rejectForeign({ owner_id }: ApiKeyWrite, { ownerScope }: Caller): void {
   if (ownerScope !== undefined && owner_id !== undefined && owner_id !== ownerScope)

@@ -6,11 +6,13 @@ import { gathered } from '../platform/gather.ts'
 import type { Log } from '../platform/log.ts'
 import { type CachedLookup, KeyCache } from './cache.ts'
 import { hashOf, isKey } from './format.ts'
+import type { KeyGrant } from './grant-store.ts'
 import { hashOfForeign, type ImportedKeys, mayBeImported } from './imported.ts'
+import { keyChannel } from './key-channel.ts'
 import { createLastUsed } from './last-used.ts'
 import { modelsWithin } from './models-within.ts'
 import { createOpenWork, type OpenWork } from './open-work.ts'
-import { type KeyGrant, type KeyStore, keyChannel } from './store.ts'
+import type { KeyStore } from './store.ts'
 
 /** Caller with a virtual key. */
 export interface KeyHolder extends Caller {

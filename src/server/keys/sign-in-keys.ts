@@ -77,9 +77,11 @@ export function createSignInKeys({ store, lookup, pepper, budgets, audit }: Deps
       return secret
     },
 
-    /** Returns when the sign-in of a secret ends; undefined for a secret of another key. */
-    endOf: (client: PoolClient, secret: string): Promise<Date | undefined> =>
-      store.endOfSignIn(client, hashOf(secret, pepper)),
+    /** Returns when the sign-in of a user by this secret ends; undefined for any other secret. */
+    endOf: (
+      client: PoolClient,
+      { secret, userId }: { readonly secret: string; readonly userId: string },
+    ): Promise<Date | undefined> => store.endOfSignIn(client, hashOf(secret, pepper), userId),
 
     /** Ends the sign-in of a secret; no effect on other keys. */
     close,

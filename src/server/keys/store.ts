@@ -1,33 +1,9 @@
 import type { Pool, PoolClient } from 'pg'
-import type { CacheSettings, KeyRole, LogBodies, McpToolLists } from '../../contract/keys.ts'
-import type { NativeProvider } from '../../contract/native.ts'
 import { hint } from '../db/hints.ts'
+import { actualOwner, actualRole, grantStore } from './grant-store.ts'
+import { keyChannel } from './key-channel.ts'
 import type { KeyFields, KeyRow } from './key-row.ts'
-
-/** Access that a key grants. */
-export interface KeyGrant {
-  readonly id: string
-  readonly ancestors: readonly string[]
-  readonly owner_id: string | null
-  readonly role: KeyRole
-  readonly user_id: string | null
-  readonly user_owner_id: string | null
-  /** Models that the team of the key allows, empty for all; null without a team. */
-  readonly team_models: readonly string[] | null
-  readonly models: readonly string[]
-  readonly passthrough: readonly NativeProvider[]
-  readonly mcp_servers: readonly string[] | null
-  readonly mcp_tools: McpToolLists | null
-  readonly cache: CacheSettings | null
-  readonly log_bodies: LogBodies | null
-  /** True if the key or an ancestor has a budget or a rate limit. */
-  readonly is_limited: boolean
-  /** True if the key or an ancestor has an owner, a list of models, MCP servers or tools, a budget or a rate limit. */
-  readonly is_narrow: boolean
-  readonly expires: boolean
-  /** Remaining validity in ms; null if it does not expire. */
-  readonly rest_ms: number | null
-}
+import { signInStore } from './sign-in-store.ts'
 
 interface NewKeyRow extends KeyFields {
   readonly id: string
@@ -76,92 +52,28 @@ export interface KeyFilter {
 
 type Queryable = Pick<Pool, 'query'>
 
-/** Channel that notifies every process of a changed key. The payload is its id. */
-export const keyChannel = 'switchyard_keys'
-
-/**
- * Owner and role of key `k` of user `u` and team `t`. The user limits both: a member or viewer acts as itself or as the
- * team of the key, and no key has a stronger role than its user.
- */
-const actual = {
-  owner: `case when u.id is null or u.role = 'admin' or k.owner_id in (u.owner_id, t.owner_id) then k.owner_id else u.owner_id end`,
-  role: `case when u.role = 'viewer' then 'viewer' when u.role = 'member' and k.role = 'admin' then 'user' else k.role end`,
-} as const
-const actualJoins = 'left join users u on u.id = k.user_id left join teams t on t.id = k.team_id'
-
 const records = `
-  select k.id, k.parent_id, k.ancestors, k.label, ${actual.owner} as owner_id, ${actual.role} as role, k.user_id, k.team_id, k.is_sign_in, k.models, k.passthrough, k.mcp_servers, k.mcp_tools, k.cache, k.log_bodies, k.metadata, k.prefix,
+  select k.id, k.parent_id, k.ancestors, k.label, ${actualOwner} as owner_id, ${actualRole} as role, json_build_object('owner_id', k.owner_id, 'role', k.role) as stored,
+         k.user_id, k.team_id, k.is_sign_in, k.models, k.passthrough, k.mcp_servers, k.mcp_tools, k.cache, k.log_bodies, k.metadata, k.prefix,
          k.last4, k.expires_at, k.revoked_at, k.last_used_at, k.created_by, k.created_at, b.max_usd, b.soft_usd, b.duration, b.rpm_limit, b.tpm_limit,
          b.max_parallel, b.reserved_usd,
          case when b.reset_at <= clock_timestamp() then 0 else b.spent_usd end as spent_usd,
          case when b.reset_at <= clock_timestamp() then budget_period_end(b.anchored_at, b.duration, clock_timestamp())
               else b.reset_at end as reset_at
-  from api_keys k join budgets b on b.scope = 'key' and b.scope_id = k.id ${actualJoins}`
-
-const hasLimit = 'num_nonnulls(b.max_usd, b.soft_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0'
-const hasHardLimit = 'num_nonnulls(b.max_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0'
-
-/** SQL that is true if the key or an ancestor meets a condition on its row `a` and its budget `b`. */
-const isAnyInLineage = (condition: string): string => `
-  exists (select from api_keys a join budgets b on b.scope = 'key' and b.scope_id = a.id
-          where a.id = any (k.id || k.ancestors) and (${condition}))`
-
-/** SQL that is true if the budget `b` of the team that pays, `payer`, meets a condition. */
-const isOfTeam = (condition: string): string => `
-  exists (select from budgets b where b.scope = 'team' and b.scope_id = payer.id and (${condition}))`
-
-const grant = (validUntil: string): string => `
-  select k.id, k.ancestors, ${actual.owner} as owner_id, ${actual.role} as role, k.user_id, u.owner_id as user_owner_id, payer.models as team_models,
-         k.models, k.passthrough, k.mcp_servers, k.mcp_tools, k.cache, k.log_bodies, k.expires_at is not null as expires,
-         ${isAnyInLineage(hasLimit)} or ${isOfTeam(hasLimit)} as is_limited,
-         ${isAnyInLineage(`a.owner_id is not null or json_array_length(a.models) > 0 or num_nonnulls(a.mcp_servers, a.mcp_tools) > 0
-           or ${hasHardLimit}`)} or coalesce(json_array_length(payer.models), 0) > 0 or ${isOfTeam(hasHardLimit)} as is_narrow,
-         (extract(epoch from ${validUntil} - clock_timestamp()) * 1000)::double precision as rest_ms
-  from api_keys k ${actualJoins} left join teams payer on payer.id = team_of_key(k.team_id, k.user_id)`
-
-/** SQL that is true for keys that work, apart from their expiry. */
-const inForce = 'k.revoked_at is null and is_key_in_force(k.team_id, k.user_id)'
+  from api_keys k join budgets b on b.scope = 'key' and b.scope_id = k.id`
 
 /** SQL that is true for visible keys. A limited key also sees itself. */
 const isWithinReach = (owner: string, within: string): string => `
-  (${owner}::text is null or ${actual.owner} = ${owner})
+  (${owner}::text is null or ${actualOwner} = ${owner})
   and (${within}::text is null or k.id = ${within} or k.ancestors @> array[${within}])`
-
-const byHashText = `
-  select found.*, given.place
-  from unnest($1::bytea[]) with ordinality as given (hash, place)
-  join lateral (
-    ${grant('least(k.expires_at, h.valid_until)')} join api_key_hashes h on h.key_id = k.id
-    where h.hash = given.hash and ${inForce}
-  ) found on true`
-
-const byIdText = `${grant('k.expires_at')} where k.id = $1 and ${inForce}`
 
 /** Tables `api_keys` and `api_key_hashes`. Reads limits from table `budgets`, which the budget store writes. */
 export type KeyStore = ReturnType<typeof keyStore>
 
 export function keyStore(pool: Pool) {
   return {
-    /** Returns the grants of keys in the order of their hashes, including expired ones. */
-    async grantsOfHashes(hashes: readonly Buffer[]): Promise<(KeyGrant | undefined)[]> {
-      const query = { name: 'grants_of_hashes', text: byHashText, values: [hashes] }
-      const { rows } = await pool.query<KeyGrant & { readonly place: number }>(query)
-      const grants = new Map(rows.map(({ place, ...grant }) => [place, grant]))
-      return hashes.map((_, at) => grants.get(at + 1))
-    },
-
-    async grantOfId(id: string): Promise<KeyGrant | undefined> {
-      const { rows } = await pool.query<KeyGrant>({ name: 'grant_of_id', text: byIdText, values: [id] })
-      return rows[0]
-    },
-
-    /** Returns those of the keys that work and have not expired, with their owners. */
-    async valid(ids: readonly string[]): Promise<{ id: string; owner_id: string | null }[]> {
-      const text = `
-        select k.id, ${actual.owner} as owner_id from api_keys k ${actualJoins}
-        where k.id = any ($1) and ${inForce} and (k.expires_at is null or k.expires_at > clock_timestamp())`
-      return (await pool.query<{ id: string; owner_id: string | null }>(text, [ids])).rows
-    },
+    ...grantStore(pool),
+    ...signInStore(pool),
 
     /** Returns a key, even if revoked; undefined if it does not exist or is not visible. */
     async find(id: string, { owner, within }: Reach, on: Queryable = pool): Promise<KeyRow | undefined> {
@@ -196,7 +108,7 @@ export function keyStore(pool: Pool) {
       limit,
     }: Reach & KeyFilter): Promise<KeyRow[]> {
       const text = `${records}
-        where ($1::text is null or ${actual.owner} = $1) and ($2 or k.revoked_at is null) and ($3::text is null or k.id < $3)
+        where ($1::text is null or ${actualOwner} = $1) and ($2 or k.revoked_at is null) and ($3::text is null or k.id < $3)
           and ($5::text is null or k.ancestors @> array[$5]) and ($6::text is null or k.parent_id = $6)
           and ($8::text is null or k.user_id = $8) and ($9::text is null or k.team_id = $9)
           and ($7 = '' or position(lower($7) in lower(k.label)) > 0 or $7 in (k.id, k.prefix, k.last4))
@@ -257,37 +169,6 @@ export function keyStore(pool: Pool) {
     async addHash(client: PoolClient, id: string, hash: Buffer, validUntil: Date | null = null): Promise<void> {
       const text = 'insert into api_key_hashes (hash, key_id, valid_until) values ($1, $2, $3)'
       await client.query(text, [hash, id, validUntil])
-    },
-
-    /** Returns the end of a hash of a sign-in key; undefined for other hashes and once it has passed. */
-    async endOfSignIn(client: PoolClient, hash: Buffer): Promise<Date | undefined> {
-      const text = `
-        select h.valid_until from api_key_hashes h join api_keys k on k.id = h.key_id
-        where h.hash = $1 and k.is_sign_in and h.valid_until > clock_timestamp()`
-      return (await client.query<{ valid_until: Date }>(text, [hash])).rows[0]?.valid_until
-    },
-
-    /** Returns the key behind the console sign-ins of a user, for itself or for a team. */
-    async signInKey(client: PoolClient, userId: string, teamId: string | null): Promise<string | undefined> {
-      const text = `
-        select id from api_keys
-        where user_id = $1 and team_id is not distinct from $2 and is_sign_in and revoked_at is null`
-      return (await client.query<{ id: string }>(text, [userId, teamId])).rows[0]?.id
-    },
-
-    /** Deletes the expired hashes of a key. */
-    async forgetExpiredHashes(client: PoolClient, id: string): Promise<void> {
-      await client.query('delete from api_key_hashes where key_id = $1 and valid_until < clock_timestamp()', [id])
-    },
-
-    /** Deletes one hash of a sign-in key, and notifies every process. */
-    async endSignIn(hash: Buffer): Promise<string | undefined> {
-      const text = `
-        delete from api_key_hashes h using api_keys k
-        where h.hash = $1 and k.id = h.key_id and k.is_sign_in returning k.id`
-      const id = (await pool.query<{ id: string }>(text, [hash])).rows[0]?.id
-      if (id !== undefined) hint(pool, keyChannel, id)
-      return id
     },
 
     /** Returns whether a key may have this user, team and owner, or why not. */

@@ -13,18 +13,28 @@ export interface Identity {
   readonly owner: string | undefined
   /** Undefined: groups change neither roles nor teams. */
   readonly groups: readonly string[] | undefined
-  /** Undefined: the role is set through the API. */
-  readonly role: UserRoleName | undefined
+  /** Undefined: the role is set through the API. Null: none of the groups may use the service. */
+  readonly role: UserRoleName | null | undefined
 }
 
 type Settings = Pick<OidcSettings, 'issuer' | 'claims' | 'allowedDomains' | 'roles'>
 
+/**
+ * Returns the claims of the ID token, and those that only the user information has. An address and the flag that it is verified
+ * come from the same source.
+ */
+export function mergedClaims(token: Json, info: Json, { email }: Pick<OidcSettings['claims'], 'email'>): Json {
+  const source = [token, info].find(claims => claims[email] !== undefined && claims[verifiedClaim] !== undefined) ?? {}
+  return { ...info, ...token, [email]: source[email], [verifiedClaim]: source[verifiedClaim] }
+}
+
 /** Roles from the strongest to the weakest. */
 const roleNames: readonly UserRoleName[] = ['admin', 'member', 'viewer']
+const verifiedClaim = 'email_verified'
 const maxLength = 200
 const maxGroups = 1_000
 
-/** Returns the identity in the claims of a sign-in. Throws `forbidden` for a person who may not sign in. */
+/** Returns the identity in the claims of a sign-in. Throws `forbidden` for an account that may not sign in. */
 export function identityOf(claims: Json, settings: Settings): Identity {
   const { claims: names } = settings
   const subject = nonEmptyText(claims['sub'])
@@ -50,7 +60,9 @@ export function identityOf(claims: Json, settings: Settings): Identity {
 function verifiedEmail(claims: Json, name: string): string | null {
   const email = nonEmptyText(claims[name])
   const isAddress = email !== undefined && email.length <= 320 && /^[^\s@]+@[^\s@]+$/.test(email)
-  return isAddress && claims['email_verified'] === true ? email : null
+  // Some providers send the flag as a text.
+  const isVerified = claims[verifiedClaim] === true || claims[verifiedClaim] === 'true'
+  return isAddress && isVerified ? email : null
 }
 
 function requireDomain(email: string | null, { allowedDomains }: Settings): void {
@@ -69,8 +81,5 @@ const groupsIn = (claim: unknown): string[] =>
     .filter(group => typeof group === 'string' && group.length <= maxLength)
     .slice(0, maxGroups) as string[]
 
-function roleOf(groups: readonly string[], roles: NonNullable<OidcSettings['roles']>): UserRoleName {
-  const role = roleNames.find(name => roles[name].some(group => group === '*' || groups.includes(group)))
-  if (role) return role
-  throw new AppError('forbidden', 'none of your groups may use this service; ask an administrator')
-}
+const roleOf = (groups: readonly string[], roles: NonNullable<OidcSettings['roles']>): UserRoleName | null =>
+  roleNames.find(name => roles[name].some(group => group === '*' || groups.includes(group))) ?? null

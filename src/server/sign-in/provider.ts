@@ -5,6 +5,7 @@ import type { Json } from '../platform/json.ts'
 import { blockedReasonFor, type Outbound } from '../platform/outbound.ts'
 import { smallRequest } from '../platform/small-request.ts'
 import type { Attempt } from './attempt-cookie.ts'
+import { mergedClaims } from './claims.ts'
 
 type Settings = Pick<OidcSettings, 'issuer' | 'name' | 'clientId' | 'scopes' | 'claims'>
 
@@ -21,7 +22,7 @@ export interface IdentityProvider {
 
 interface Deps {
   readonly settings: Settings
-  /** Returns the secret of the client; undefined for a public client. */
+  /** Returns the secret of the client; undefined for a public client. Rejects with `unavailable`. */
   readonly clientSecret: () => Promise<string | undefined>
   readonly redirectUri: () => string
   readonly outbound: Pick<Outbound, 'connect'>
@@ -41,12 +42,21 @@ export function createIdentityProvider(deps: Deps): IdentityProvider {
   const client: oauth.Client = { client_id: settings.clientId }
   const options = { [oauth.customFetch]: createFetch(deps), [oauth.allowInsecureRequests]: issuer.protocol === 'http:' }
   let cached: { readonly server: oauth.AuthorizationServer; readonly sinceMs: number } | undefined
+  let loading: Promise<oauth.AuthorizationServer> | undefined
 
-  async function metadata(): Promise<oauth.AuthorizationServer> {
-    if (cached && nowMs() - cached.sinceMs < metadataMs) return cached.server
+  async function load(): Promise<oauth.AuthorizationServer> {
     const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, options))
     cached = { server, sinceMs: nowMs() }
     return server
+  }
+
+  /** Concurrent sign-ins share a request, since anybody may begin one. */
+  async function metadata(): Promise<oauth.AuthorizationServer> {
+    if (cached && nowMs() - cached.sinceMs < metadataMs) return cached.server
+    loading ??= load().finally(() => {
+      loading = undefined
+    })
+    return loading
   }
 
   async function claimsOf(attempt: Attempt, returned: URLSearchParams): Promise<Json> {
@@ -71,7 +81,8 @@ export function createIdentityProvider(deps: Deps): IdentityProvider {
     if (!claims) throw new AppError('invalid_request', 'the identity provider sent no identity')
     if (!server.userinfo_endpoint || hasAll(claims, settings)) return claims
     const info = await oauth.userInfoRequest(server, client, tokens.access_token, options)
-    return { ...(await oauth.processUserInfoResponse(server, client, claims.sub, info)), ...claims }
+    const more = await oauth.processUserInfoResponse(server, client, claims.sub, info)
+    return mergedClaims(claims, more, settings.claims)
   }
 
   return {
@@ -111,7 +122,9 @@ export function createIdentityProvider(deps: Deps): IdentityProvider {
 
 /** True if no claim is missing that the provider may send with the user information instead. */
 const hasAll = (claims: Json, { claims: names }: Settings): boolean =>
-  [names.owner, names.email, names.name, names.groups].every(name => name === undefined || claims[name] !== undefined)
+  [names.owner, names.email, names.name, names.groups, 'email_verified'].every(
+    name => name === undefined || claims[name] !== undefined,
+  )
 
 function authenticationOf(server: oauth.AuthorizationServer, secret: string | undefined): oauth.ClientAuth {
   if (secret === undefined) return oauth.None()

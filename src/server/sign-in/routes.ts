@@ -42,6 +42,11 @@ export function serveSingleSignOn(app: FastifyInstance, deps: Deps): void {
   bind(app, routes.beginSso, async (_input, _caller, { raw, setHeader }) => {
     if (!sso) throw invalid('single sign-on is not configured; set sign_in.oidc in the configuration file')
     if (!isFromOwnPage(raw) || !isDeliberate(raw)) throw new AppError('forbidden', 'forbidden')
+    // Each sign-in may call the provider, and anybody may begin one.
+    if (!logins.admits(app.addressOf(raw) ?? ''))
+      throw new AppError('rate_limited', 'too many sign-ins from this address; retry after 60 s', {
+        headers: { 'retry-after': '60' },
+      })
     const { attempt, url } = await sso.provider.begin()
     setHeader('set-cookie', attempts.set(attempt))
     return { authorization_url: url }
@@ -77,8 +82,6 @@ export function serveSingleSignOn(app: FastifyInstance, deps: Deps): void {
       if (!(error instanceof AppError) || error.code === 'internal') throw error
       log.warn({ err: error, request_id: request.id }, 'single sign-on failed')
       reply.header('set-cookie', attempts.cleared)
-      if (!logins.admits(app.addressOf(request.raw) ?? ''))
-        return send(429, failedPage('too many failed sign-ins from this address; try again in a minute'))
       return send(statusOfCode(error.code), failedPage(error.message))
     }
   }

@@ -18,7 +18,7 @@ interface Deps {
   readonly pool: Pool
   readonly users: UserStore
   readonly teams: TeamStore
-  readonly keys: Pick<KeyStore, 'announceKeysOf'>
+  readonly keys: Pick<KeyStore, 'announceKeysOf' | 'endSignInsOf'>
   readonly signInKeys: SignInKeys
   readonly audit: Audit
 }
@@ -48,15 +48,10 @@ export function createPeople({ pool, users, teams, keys, signInKeys, audit }: De
     const known = await users.ofAccount(client, identity)
     if (known) return known
     const expected = identity.email === null ? undefined : await users.unclaimed(client, identity.email)
-    if (expected) return (await users.lock(client, expected.id)) ?? expected
+    if (expected) return expected
     const id = newId('user')
     const owner_id = identity.owner ?? id
-    await requireFreeOwner(client, users, owner_id).catch(cause => {
-      if (!(cause instanceof AppError)) throw cause
-      throw new AppError('forbidden', 'your owner name belongs to another user or team; ask an administrator', {
-        cause,
-      })
-    })
+    await requireUnusedOwner(client, owner_id)
     const { name } = identity
     const fields = { kind: 'person', name, email: null, owner_id, role: identity.role ?? defaultRole } as const
     await users.insert(client, { ...fields, id, created_by: 'sign-in' })
@@ -64,6 +59,21 @@ export function createPeople({ pool, users, teams, keys, signInKeys, audit }: De
     if (!user) throw new Error(`user ${id} does not exist right after it was created (bug)`)
     await record(client, actorOf(user, from), { action: 'create', user, after: auditedUser(user) })
     return user
+  }
+
+  /** Rejects an owner that a claim names if it is taken, or has objects: those may be of somebody else. */
+  async function requireUnusedOwner(client: PoolClient, owner: string): Promise<void> {
+    await requireFreeOwner(client, users, owner).catch(cause => {
+      if (!(cause instanceof AppError)) throw cause
+      throw new AppError('forbidden', 'your owner name belongs to another user or team; ask an administrator', {
+        cause,
+      })
+    })
+    if (await users.hasObjects(client, owner))
+      throw new AppError(
+        'forbidden',
+        'your owner name already has objects; ask an administrator to create your user with this owner',
+      )
   }
 
   /** Takes name, email and role over from the provider. */
@@ -90,13 +100,24 @@ export function createPeople({ pool, users, teams, keys, signInKeys, audit }: De
     await record(client, actor, { action: 'follow_groups', user, before: { teams: left }, after: { teams: joined } })
   }
 
+  /** Ends the sign-ins and the memberships by group of a person whose groups give no role any more. */
+  async function leave(client: PoolClient, identity: Identity, { from }: SigningIn): Promise<undefined> {
+    const user = await users.ofAccount(client, identity)
+    if (!user) return
+    await followGroups(client, user, { identity, actor: actorOf(user, from) })
+    await keys.endSignInsOf(client, user.id)
+    await keys.announceKeysOf(client, [user.id], null)
+  }
+
   return {
     /**
      * Signs a person in and returns the secret of the sign-in. The first sign-in creates the user. Groups decide the role and
-     * the teams each time. Rejects with `forbidden` for a disabled user.
+     * the teams each time. Rejects with `forbidden` for a disabled user and for a person without a role, whose other sign-ins
+     * and memberships by group end.
      */
     async signIn(identity: Identity, signingIn: SigningIn): Promise<string> {
-      return transaction(pool, async client => {
+      const secret = await transaction(pool, async client => {
+        if (identity.role === null) return leave(client, identity, signingIn)
         const found = await userOf(client, identity, signingIn)
         if (found.is_disabled)
           throw new AppError('forbidden', 'your user is disabled; ask an administrator to enable it')
@@ -108,6 +129,9 @@ export function createPeople({ pool, users, teams, keys, signInKeys, audit }: De
         await keys.announceKeysOf(client, [user.id], null)
         return signInKeys.open(client, { user, team: null }, { hours: signingIn.hours, actor })
       })
+      if (secret === undefined)
+        throw new AppError('forbidden', 'none of your groups may use this service; ask an administrator')
+      return secret
     },
 
     /**
@@ -119,7 +143,7 @@ export function createPeople({ pool, users, teams, keys, signInKeys, audit }: De
       if (userId === undefined || secret === undefined) throw notSignedIn()
       const replaced = await transaction(pool, async client => {
         const user = await users.lock(client, userId)
-        const validUntil = await signInKeys.endOf(client, secret)
+        const validUntil = await signInKeys.endOf(client, { secret, userId })
         if (!user || user.is_disabled || !validUntil) throw notSignedIn()
         const team = teamId === null ? null : (await teams.ofUser(userId, client)).find(({ id }) => id === teamId)
         if (team === undefined) throw notFound('team', teamId ?? '')

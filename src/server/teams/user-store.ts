@@ -48,6 +48,17 @@ const toUser = (row: UserRow): User => ({
   created_at: row.created_at.toISOString(),
 })
 
+/** Tables of objects that outlive their session. */
+const tablesWithOwners = [
+  'agents',
+  'sessions',
+  'schedules',
+  'skills',
+  'environments',
+  'vault_entries',
+  'webhook_endpoints',
+] as const
+
 /** Table `users`: people and service accounts. */
 export type UserStore = ReturnType<typeof userStore>
 
@@ -72,9 +83,13 @@ export function userStore(pool: Pool) {
       return one(client, 'u.issuer = $1 and u.subject = $2', [issuer, subject])
     },
 
-    /** Returns the person with this email address who has never signed in. */
-    unclaimed: (client: PoolClient, email: string) =>
-      one(client, `lower(u.email) = lower($1) and u.subject is null and u.kind = 'person'`, [email]),
+    /** Locks and returns the person with this email address who has never signed in. */
+    async unclaimed(client: PoolClient, email: string): Promise<User | undefined> {
+      const text = `
+        select id from users where lower(email) = lower($1) and subject is null and kind = 'person' for update`
+      const { rows } = await client.query<{ id: string }>(text, [email])
+      return rows[0] && one(client, 'u.id = $1', [rows[0].id])
+    },
 
     /** Lists users, newest first. */
     async list({ q, kind, team, after, limit }: UserFilter): Promise<User[]> {
@@ -128,6 +143,16 @@ export function userStore(pool: Pool) {
     async isTaken(client: PoolClient, ownerId: string): Promise<boolean> {
       await client.query(`select pg_advisory_xact_lock(hashtext('owners of users and teams'))`)
       const text = 'select from users where owner_id = $1 union all select from teams where owner_id = $1'
+      return (await client.query(text, [ownerId])).rows.length > 0
+    },
+
+    /** True if an owner has objects, or is the id of a key, which owns what the key creates. */
+    async hasObjects(client: PoolClient, ownerId: string): Promise<boolean> {
+      const text = `
+        select from api_keys where $1 in (id, owner_id)
+        ${tablesWithOwners.map(table => `union all select from ${table} where owner_id = $1`).join('\n')}
+        union all select from budgets where scope = 'owner' and scope_id = $1
+        limit 1`
       return (await client.query(text, [ownerId])).rows.length > 0
     },
   }

@@ -80,6 +80,34 @@ language sql stable as $$
       select from team_members m where m.team_id = key_team and m.user_id = key_user)))
 $$;
 
+create function is_key_valid(key_id text) returns boolean
+language sql stable as $$
+  select exists (
+    select from api_keys k
+    where k.id = key_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > clock_timestamp())
+      and is_key_in_force(k.team_id, k.user_id))
+$$;
+
+-- The user of a key limits its owner: a member or viewer acts as itself or as the team of the key.
+create function owner_of_key(key_owner text, key_user text, key_team text) returns text
+language sql stable as $$
+  select case when key_user is null then key_owner else (
+    select case
+      when u.role = 'admin' or key_owner = u.owner_id
+        or key_owner = (select t.owner_id from teams t where t.id = key_team) then key_owner
+      else u.owner_id end
+    from users u where u.id = key_user) end
+$$;
+
+-- No key has a stronger role than its user.
+create function role_of_key(key_role text, key_user text) returns text
+language sql stable as $$
+  select case (select u.role from users u where u.id = key_user)
+    when 'viewer' then 'viewer'
+    when 'member' then case key_role when 'admin' then 'user' else key_role end
+    else key_role end
+$$;
+
 -- The calls of a key also count for the budget of its team. Otherwise as in 0066.
 
 create or replace function reserve_together(payers json, calls json, read_at timestamptz, lifetime interval)
@@ -263,7 +291,10 @@ begin
       values ('key', key), ('owner', owner), ('agent', agent), ('session', session)
       union all select 'key', unnest(k.ancestors) from api_keys k where k.id = key
       union all select 'session', unnest(s.ancestors) from sessions s where s.id = session
-      union all select 'team', team_of_key(k.team_id, k.user_id) from api_keys k where k.id = key
+      -- The team that the slice was reserved for, even if the user has left it since.
+      union all select 'team', coalesce(
+        (select h.scope_id from json_to_recordset(held_in) as h (scope text, scope_id text) where h.scope = 'team'),
+        (select team_of_key(k.team_id, k.user_id) from api_keys k where k.id = key))
     ) as payer (scope, scope_id)
     where scope_id is not null
   ), frees as materialized (
