@@ -269,6 +269,65 @@ test('only verified addresses of the allowed domains may sign in, each for its o
   assert.match(thief.text, /owner name belongs to another user/)
 })
 
+test('an owner claim gives nobody the objects of an owner that exists, unless an administrator created the user', async () => {
+  const login = account(['dev'])
+  const agent = { name: 'Old', owner_id: login, model: 'demo' }
+  await sendOk(service, 'POST /api/agents', { body: agent })
+  const thief = await visitorOf(service).signIn()
+  assert.equal(thief.status, 403)
+  assert.match(thief.text, /owner name already has objects/)
+  const user = { name: 'Expected', owner_id: login, email: `${login}@acme.example` }
+  await sendOk(service, 'POST /api/users', { body: user })
+  const agents = (await (await signedIn()).send('GET /api/agents')).json['agents']
+  assert.deepEqual((agents as { name: string }[]).map(({ name }) => name), ['Old'])
+
+  const { id } = await sendOk<{ id: string }>(service, 'POST /api/keys', { body: { label: 'scripts' } })
+  account(['dev'], { login: id })
+  assert.equal((await visitorOf(service).signIn()).status, 403, 'a key owns what it creates')
+})
+
+test('a person who lost all groups with a role is signed out and leaves the teams of the groups', async () => {
+  const strict = await startService({
+    config: JSON.stringify({
+      outbound: { allow: [provider.host] },
+      sign_in: {
+        oidc: {
+          issuer: provider.issuer,
+          client_id: provider.clientId,
+          client_secret: provider.clientSecret,
+          claims: { groups: 'groups' },
+          roles: { member: ['dev'] },
+        },
+      },
+    }),
+  })
+  provider.allow(`${strict.url}/oauth/sign-in/callback`)
+  await sendOk(strict, 'POST /api/teams', { body: { name: 'Data', group: 'data' } })
+  account(['dev', 'data'])
+  const visitor = visitorOf(strict)
+  assert.equal((await visitor.signIn()).status, 200)
+  const teams = async () => (await sendOk<{ users: User[] }>(strict, 'GET /api/users')).users[0]?.teams.length
+  assert.equal(await teams(), 1)
+  provider.person = { ...provider.person, claims: { ...provider.person.claims, groups: ['data2'] } }
+  const refused = await visitorOf(strict).signIn()
+  assert.deepEqual([refused.status, /none of your groups/.test(refused.text)], [403, true])
+  assert.equal(await teams(), 0)
+  await eventually(async () => (await visitor.send('GET /api/me')).status === 401)
+})
+
+test('the cookie of one person gives the key of another no sign-in', async () => {
+  account(['dev'])
+  const visitor = await signedIn()
+  const other = account(['dev'])
+  await signedIn()
+  const { id } = await userOf(other)
+  const { key } = await sendOk<{ key: string }>(service, 'POST /api/keys', { body: { user_id: id } })
+  const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const answer = await send({ url: service.url, key }, 'PUT /api/me/team', { headers: { cookie }, body: { team_id: null } })
+  assert.equal(answer.status, 403, answer.text)
+  assert.equal((await visitor.send('GET /api/me')).status, 200)
+})
+
 test('another page cannot begin a sign-in', async () => {
   const forged = await send({ url: service.url }, 'POST /api/sign-in/sso')
   assert.equal(forged.status, 403)
