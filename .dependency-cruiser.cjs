@@ -55,7 +55,8 @@ module.exports = {
     },
     {
       name: 'client-runs-in-browsers',
-      comment: 'The client and the contract are compiled into switchyard/client, which bundlers take for the browser.',
+      comment:
+        'The client and the contract are compiled into @switchyard-project/switchyard/client, which bundlers take for the browser.',
       severity: 'error',
       from: { path: '^src/(client|contract)/', pathNot: '\\.test\\.ts$' },
       to: { dependencyTypes: ['core'] },

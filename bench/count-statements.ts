@@ -1,9 +1,9 @@
 // Loaded into a service with --import: counts the statements that it sends to PostgreSQL. On SIGUSR2 it collects garbage
-// and writes the count and its memory to the file that STATEMENTS_FILE names.
+// and writes the count, its memory and its timers to the file that STATEMENTS_FILE names.
 import { renameSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
+import { queryObjects, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 interface Query {
@@ -23,10 +23,14 @@ if (file !== undefined && process.argv[1]?.endsWith('src/cli/main.ts')) {
   }
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
+  const timer = setTimeout(() => undefined, 0)
+  const Timeout = timer.constructor
+  clearTimeout(timer)
   process.on('SIGUSR2', () => {
     collect()
     const { heapUsed, external } = process.memoryUsage()
-    writeFileSync(`${file}.part`, JSON.stringify({ statements, heapBytes: heapUsed + external }))
+    const figures = { statements, heapBytes: heapUsed + external, timers: queryObjects(Timeout) }
+    writeFileSync(`${file}.part`, JSON.stringify(figures))
     renameSync(`${file}.part`, file)
   })
 }

@@ -8,6 +8,8 @@ export interface Inside {
   readonly statements: number
   /** On the heap and beside it, after a collection of garbage. */
   readonly heapBytes: number
+  /** In memory, whether they run or only something refers to them. */
+  readonly timers: number
 }
 
 interface Counter {

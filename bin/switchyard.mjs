@@ -1,4 +1,7 @@
 #!/usr/bin/env node
+import { existsSync } from 'node:fs'
 import { launch } from '../scripts/launch.mjs'
 
-launch('src/cli/main.ts', process.argv.slice(2))
+// A clone has the sources, the package has what was compiled from them.
+const isClone = existsSync(new URL('../src', import.meta.url))
+launch(isClone ? 'src/cli/main.ts' : 'service/cli/main.js', process.argv.slice(2))

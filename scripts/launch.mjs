@@ -1,23 +1,33 @@
 // Runs a script of ours on Node 24, with the modules of the lockfile. Plain JavaScript, because it must run on Node 18.
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { install } from './install.mjs'
+import { needsOfService, needsOfTools } from './packages.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const isWindows = process.platform === 'win32'
 
 /** The Node 24 of the modules; else the one that runs us, when it is new enough. */
 function nodeBinary() {
-  const bundled = join(root, 'node_modules', 'node', 'bin', isWindows ? 'node.exe' : 'node')
-  if (existsSync(bundled)) return bundled
+  const bundled = bundledNode()
+  if (bundled) return bundled
   if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath
   process.stderr.write(
-    'Node 24 is missing: the package "node" has no binary (install scripts were off?).\n' +
-      'Run "npm rebuild node", or start with a Node 24 of your own.\n',
+    `Node.js ${process.versions.node} is too old, and there is no Node.js 24 to install for ${process.platform} on ` +
+      `${process.arch}.\nInstall Node.js 24 or newer, then start again.\n`,
   )
   process.exit(1)
+}
+
+/** The binary is looked up like an import: npm may have placed it above this package. */
+function bundledNode() {
+  try {
+    const name = `node-${process.platform}-${process.arch}`
+    return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), 'bin', 'node')
+  } catch {
+    return undefined
+  }
 }
 
 /**
@@ -31,7 +41,7 @@ const environment = () => ({ NODE_COMPILE_CACHE: join(root, 'node_modules', '.ca
 
 /** Installs what is missing, runs `script` (a path from the root of the package) and ends with its exit code. */
 export function launch(script, args) {
-  install(root)
+  install(root, /^(src|service)\//.test(script) ? needsOfService() : needsOfTools())
   const command = [...flags, join(root, script), ...args]
   const child = spawn(nodeBinary(), command, { stdio: 'inherit', env: environment() })
   // A terminal sends Ctrl-C to the program as well: passed on from here it would count twice, and the second one kills.

@@ -1,7 +1,6 @@
 // Measures the model gateway beside a bare proxy and other gateways, in one interleaved run. Linux only.
 // npm run bench:gateway                     three rounds; about twenty minutes
 // npm run bench:gateway -- quick            one round; about seven minutes
-// npm run bench:gateway -- soak [minutes]   10 minutes of mixed load: is the memory flat, does every event arrive?
 // With --write the result is stored below bench/results. Ends with 1 when a target is missed.
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,17 +12,16 @@ import type { Program } from './contenders.ts'
 import { type Figure, figuresOf, verdictOf } from './figures.ts'
 import { chartsOf } from './measurements.ts'
 import { installPeers } from './peers.ts'
-import { reportOf, soakReportOf } from './report.ts'
+import { reportOf } from './report.ts'
 import { runRounds } from './rounds.ts'
 import type { Setting } from './running.ts'
 import { type Effort, roundsOf } from './scenarios.ts'
-import { runSoak } from './soak.ts'
 import { upstreamAnswers } from './upstream-answers.ts'
 
 const results = join(import.meta.dirname, '..', 'results')
 const day = new Date().toISOString().slice(0, 10)
 const machine = machineNow()
-const usage = 'Usage: npm run bench:gateway -- [quick | soak [minutes]] [--write]\n'
+const usage = 'Usage: npm run bench:gateway -- [quick] [--write]\n'
 
 // What was started ends with this process, but only when it leaves by itself.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
@@ -51,8 +49,6 @@ interface Report {
 type Run = (setting: Setting) => Promise<Report>
 
 function runFor([mode, ...rest]: readonly string[]): Run | undefined {
-  const minutes = Number(rest[0] ?? 10)
-  if (mode === 'soak' && rest.length <= 1 && minutes > 0) return setting => soak(setting, minutes)
   if (rest.length > 0) return undefined
   if (mode === undefined) return setting => compare(setting, 'full')
   return mode === 'quick' ? setting => compare(setting, 'quick') : undefined
@@ -73,12 +69,6 @@ async function compare(setting: Setting, effort: Effort): Promise<Report> {
   const subtitle = `${day}, ${machine}; median of the rounds: ${roundsOf[effort]}`
   const plot = plotOf({ title: 'Switchyard’s model gateway beside others', subtitle, charts: chartsOf(outcome) })
   return { text, figures, files: { [`${name}.md`]: text, [`${name}.svg`]: plot } }
-}
-
-async function soak(setting: Setting, minutes: number): Promise<Report> {
-  const outcome = await runSoak({ setting, minutes, log })
-  const text = soakReportOf({ day, machine, minutes, outcome })
-  return { text, figures: outcome.figures, files: { [`${day}-gateway-soak.md`]: text } }
 }
 
 /** Starts the upstream and makes a folder, for as long as the run takes. */

@@ -1,10 +1,9 @@
-import { median, rounded } from '../statistics.ts'
+import { rounded } from '../statistics.ts'
 import { type Figure, verdictOf } from './figures.ts'
 import { measurementTable } from './measurements.ts'
 import { peerVersions } from './peers.ts'
 import type { Outcome } from './rounds.ts'
 import { type Effort, roundsOf, scenarios } from './scenarios.ts'
-import type { Soak } from './soak.ts'
 import { markdownTable } from './table.ts'
 
 /** Contents of a result. */
@@ -34,26 +33,6 @@ export function reportOf({ day, machine, effort, outcome, figures, plot }: Resul
     ...failureList(outcome),
     '## How it was measured',
     notes.map(note => `- ${note}`).join('\n'),
-  ]
-  return `${parts.join('\n\n')}\n`
-}
-
-interface SoakResult extends Pick<Result, 'day' | 'machine'> {
-  readonly minutes: number
-  readonly outcome: Soak
-}
-
-/** The result of a soak as Markdown. */
-export function soakReportOf({ day, machine, minutes, outcome: { figures, residentMib } }: SoakResult): string {
-  const perMinute = 12
-  const series = Array.from({ length: Math.ceil(residentMib.length / perMinute) }, (_, at) =>
-    rounded(median(residentMib.slice(at * perMinute, (at + 1) * perMinute))),
-  )
-  const parts = [
-    `# Model gateway under load for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}, ${day}`,
-    `${machine}. One process, both modes: JSON of 2.5 and 305 KB, 200 paced streams, streams without pauses.`,
-    figureTable(figures),
-    `Memory of the gateway in MiB, median of each minute: ${series.join(', ')}.`,
   ]
   return `${parts.join('\n\n')}\n`
 }

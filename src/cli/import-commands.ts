@@ -15,6 +15,7 @@ interface ImportOptions {
 export function addImportCommands(program: Command, { world, doing }: Registry): void {
   const { server, env } = world
   const group = program.command('import').description('take over the settings and keys of another gateway')
+  withExamples(group, ['switchyard import litellm --config config.yaml --dry-run'])
   const command = group
     .command('litellm')
     .description("convert LiteLLM's configuration, and import the keys of its database; a second run changes nothing")

@@ -141,6 +141,7 @@ function addMigrate(program: Command, { world, doing }: Registry): void {
 function addSecrets(program: Command, { world, doing }: Registry): void {
   const { server, env } = world
   const group = program.command('secrets').description('encryption keys: which are in use, and which can be removed')
+  withExamples(group, ['switchyard secrets status'])
   const status = storageOptions(group.command('status'))
     .description('show how many values each key encrypts; exit code 1 when a key is missing')
     .action(

@@ -1,4 +1,4 @@
-// What `switchyard/client` exports. The build step of `npm pack` compiles it for Node and browsers.
+// What `@switchyard-project/switchyard/client` exports. The build step of `npm pack` compiles it for Node and browsers.
 export type { Agent } from '../contract/agents.ts'
 export type { Approval } from '../contract/approvals.ts'
 export type { ErrorCode } from '../contract/error-codes.ts'

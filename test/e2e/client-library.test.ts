@@ -40,7 +40,7 @@ for (const block of blocks.filter(({ language }) => language === 'js'))
   })
 
 test('the compiled client imports no module of Node and no code of the server', () => {
-  const dist = join(folder, 'node_modules', 'switchyard', 'dist')
+  const dist = join(folder, 'node_modules', '@switchyard-project', 'switchyard', 'dist')
   const files = globSync('**/*.js', { cwd: dist })
   assert.ok(files.length > 20)
   for (const file of files) {
@@ -50,7 +50,7 @@ test('the compiled client imports no module of Node and no code of the server', 
   }
 })
 
-const typed = `import { type Agent, ApiError, type Client, createClient, readEvents } from 'switchyard/client'
+const typed = `import { type Agent, ApiError, type Client, createClient, readEvents } from '@switchyard-project/switchyard/client'
 
 const client: Client = createClient({ baseUrl: 'http://localhost:4000', key: 'sk-none' })
 export async function started(owner_id: string): Promise<string> {
@@ -86,7 +86,7 @@ for (const [module, resolution] of [
 function examplePage(): string {
   const html = blocks.find(({ language }) => language === 'html')?.code ?? assert.fail('the page has no example')
   const imports = {
-    'switchyard/client': '/node_modules/switchyard/dist/client/index.js',
+    '@switchyard-project/switchyard/client': '/node_modules/@switchyard-project/switchyard/dist/client/index.js',
     typebox: '/node_modules/typebox/build/index.mjs',
   }
   return html.replace('<title>', `<script type="importmap">${JSON.stringify({ imports })}</script>\n<title>`)

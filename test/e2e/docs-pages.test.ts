@@ -27,6 +27,7 @@ const notRun: Readonly<Record<string, number>> = {
   'docs/benchmarks.md': 1,
   'docs/client-library.md': 1,
   'docs/console.md': 4,
+  'docs/guides/deploy.md': 5,
   'docs/guides/claude-code-team.md': 1,
   'docs/guides/scaling.md': 1,
   'docs/runtimes.md': 3,

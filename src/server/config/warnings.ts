@@ -82,7 +82,7 @@ export function signInWarnings(oidc: OidcSettings | undefined, allow: readonly s
     ...(oidc.allowedDomains || oidc.roles
       ? []
       : [
-          `sign_in.oidc: everybody with an account at ${oidc.issuer} can sign in as ${oidc.defaultRole}; set allowed_domains or roles unless that is intended`,
+          `sign_in.oidc: everybody with an account at the identity provider can sign in as ${oidc.defaultRole}; set allowed_domains or roles unless that is intended`,
         ]),
   ]
 }

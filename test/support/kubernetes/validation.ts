@@ -76,7 +76,8 @@ export function problemOfPolicy(policy: Json): string | undefined {
   )
 }
 
-function modelProblem(validate: () => void): string | undefined {
+/** Returns the message of what `validate` throws. */
+export function modelProblem(validate: () => void): string | undefined {
   try {
     validate()
     return undefined
@@ -105,7 +106,7 @@ interface Fields {
 const cache = new Map<string, Fields>()
 
 /** Returns the path of the first field that the type does not have, as the strict validation of the API server does. */
-function unknownField(value: unknown, model: string, path: string): string | undefined {
+export function unknownField(value: unknown, model: string, path: string): string | undefined {
   if (Array.isArray(value)) return firstOf(value.map((entry, at) => () => unknownField(entry, model, `${path}[${at}]`)))
   if (!isRecord(value)) return undefined
   const { types } = fieldsOf(model)
@@ -132,7 +133,10 @@ function fieldsOf(model: string): Fields {
   if (known) return known
   const text = readFileSync(join(models, `${model}.d.ts`), 'utf8').replaceAll(/\/\*[\s\S]*?\*\//g, '')
   const modules = new Map(
-    [...text.matchAll(/^import \{ (\w+) \} from "\.\/(\w+)\.js";$/gm)].map(([, name = '', file = '']) => [name, file]),
+    [...text.matchAll(/^import \{ (\w+) \} from "(\.[\w./-]*)\.js";$/gm)].map(([, name = '', file = '']) => [
+      name,
+      file,
+    ]),
   )
   const [, body = ''] = /export interface \w+[^{]*\{\n([\s\S]*?)\n\}/.exec(text) ?? []
   const fields = [...body.matchAll(/^ {4}"(\w+)"\??: (?:Array<)?(\w+)?/gm)]

@@ -15,7 +15,7 @@ const run = promisify(execFile)
 export async function installClientPackage(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'switchyard-client-package-'))
   after(() => rm(folder, { recursive: true, force: true }))
-  const installed = join(folder, 'node_modules', 'switchyard')
+  const installed = join(folder, 'node_modules', '@switchyard-project', 'switchyard')
   await mkdir(installed, { recursive: true })
   const env = { ...process.env, npm_config_offline: 'true', npm_config_cache: join(folder, 'cache') }
   // Without the console, whose build takes longer than the tests of the client.
@@ -25,7 +25,14 @@ export async function installClientPackage(): Promise<string> {
     env,
     maxBuffer: 32 * 1024 * 1024,
   })
-  await run('tar', ['-xzf', join(folder, 'switchyard-0.1.0.tgz'), '-C', installed, '--strip-components', '1'])
+  await run('tar', [
+    '-xzf',
+    join(folder, 'switchyard-project-switchyard-0.1.0.tgz'),
+    '-C',
+    installed,
+    '--strip-components',
+    '1',
+  ])
   await symlink(join(root, 'node_modules', 'typebox'), join(folder, 'node_modules', 'typebox'))
   return folder
 }

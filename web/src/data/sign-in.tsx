@@ -67,9 +67,9 @@ export function SignInGate({ form: Form, pending, failed: Failed, children }: Pr
         },
         actAs: async (teamId: string | null) => {
           const found = await client.console.actAs({ body: { team_id: teamId } })
-          queries.clear()
           queries.setQueryData(['me'], found)
-          await queries.invalidateQueries()
+          // Objects of the owner before must not stay on the page.
+          await queries.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'me' })
         },
       },
     [me, isTabOnly, queries],

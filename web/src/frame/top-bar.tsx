@@ -15,6 +15,7 @@ import { useOverview } from '../data/live.ts'
 import { useSignIn } from '../data/sign-in.tsx'
 import { money } from '../parts/format.ts'
 import { useLetterKeys } from '../parts/letter-keys.ts'
+import { showProblem } from '../parts/notices.ts'
 import { SafeText } from '../parts/safe-text.tsx'
 import { ConnectionDot } from './connection-dot.tsx'
 import css from './top-bar.module.css'
@@ -104,6 +105,8 @@ function ActAs({ user, onChoose }: ActAsProps) {
 function PersonMenu() {
   const { me, signOut, actAs } = useSignIn()
   const [areLettersOn, setLetters] = useLetterKeys()
+  const choose = (teamId: string | null) =>
+    void actAs(teamId).catch((error: unknown) => showProblem('act as this team', error))
   return (
     <Menu>
       <Menu.Target>
@@ -115,7 +118,7 @@ function PersonMenu() {
         <Menu.Label>
           <bdi>{me.user?.name ?? me.principal}</bdi> · {roleWords[me.role]}
         </Menu.Label>
-        {me.user && me.user.teams.length > 0 && <ActAs user={me.user} onChoose={id => void actAs(id)} />}
+        {me.user && me.user.teams.length > 0 && <ActAs user={me.user} onChoose={choose} />}
         <Menu.Label>Switchyard {me.version}</Menu.Label>
         <Menu.Item component="a" href="/docs">
           API reference

@@ -1,5 +1,5 @@
-import { Button, Group, Select, Stack, Text, Title } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Button, Group, Stack, Text, Title } from '@mantine/core'
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { TeamMember } from '../../../../src/contract/teams.ts'
 import { client } from '../../data/client.ts'
@@ -7,23 +7,25 @@ import { useSubmit } from '../../data/submit.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { ProblemBlock, ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
-import { foundUsersQuery, membersQuery, reloadTeams } from './queries.ts'
+import { UserSelect } from '../../parts/user-select.tsx'
+import { membersQuery, reloadTeams } from './queries.ts'
 
 /** Members of a team, and a field that adds one. */
 export function Members({ teamId }: { readonly teamId: string }) {
   const queries = useQueryClient()
   const [leaving, setLeaving] = useState<TeamMember>()
-  const { data, error, refetch } = useQuery(membersQuery(teamId))
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(membersQuery(teamId))
+  const members = data?.pages.flatMap(page => page.members) ?? []
   return (
     <Stack gap="sm">
       <Title order={3}>Members</Title>
       {error && !data && <ProblemBlock error={error} what="load the members" retry={() => void refetch()} />}
-      {data?.members.length === 0 && (
+      {data && members.length === 0 && (
         <Text size="sm" className="soft">
           No members yet
         </Text>
       )}
-      {data?.members.map(member => (
+      {members.map(member => (
         <Group key={member.user_id} justify="space-between" wrap="nowrap" gap="sm">
           <Text size="sm" className="clip">
             <SafeText text={member.name} />{' '}
@@ -38,6 +40,11 @@ export function Members({ teamId }: { readonly teamId: string }) {
           </Button>
         </Group>
       ))}
+      {hasNextPage && (
+        <Button variant="subtle" size="xs" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          Show more members
+        </Button>
+      )}
       <AddMember teamId={teamId} />
       <Confirm
         isOpen={leaving !== undefined}
@@ -56,36 +63,19 @@ export function Members({ teamId }: { readonly teamId: string }) {
 
 function AddMember({ teamId }: { readonly teamId: string }) {
   const queries = useQueryClient()
-  const [text, setText] = useState('')
   const [userId, setUserId] = useState<string | null>(null)
-  const { data } = useQuery(foundUsersQuery(text))
   const submit = useSubmit(async () => {
     if (userId === null) return
     await client.teams.addMember({ params: { team_id: teamId, user_id: userId } })
     setUserId(null)
-    setText('')
     await reloadTeams(queries)
   })
-  const choices = (data?.users ?? []).map(({ id, name, email }) => ({
-    value: id,
-    label: email === null ? name : `${name} (${email})`,
-  }))
   return (
     <form onSubmit={event => void submit.send(event)}>
       <Group align="flex-end" gap="sm" wrap="nowrap">
-        <Select
-          label="Add a user"
-          placeholder="Name or email"
-          data={choices}
-          value={userId}
-          onChange={setUserId}
-          searchable
-          searchValue={text}
-          onSearchChange={setText}
-          filter={({ options }) => options}
-          nothingFoundMessage="No such user"
-          style={{ flex: 1 }}
-        />
+        <div style={{ flex: 1 }}>
+          <UserSelect label="Add a user" value={userId} onChange={setUserId} />
+        </div>
         <Button type="submit" variant="default" loading={submit.isRunning} disabled={userId === null}>
           Add
         </Button>

@@ -2,6 +2,7 @@ import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/
 import { client } from '../../data/client.ts'
 import { live } from '../../data/live.ts'
 import { present } from '../../data/present.ts'
+import { usersKey } from '../../parts/user-queries.ts'
 
 const all = ['teams'] as const
 
@@ -22,18 +23,16 @@ export const teamQuery = (id: string) =>
   })
 
 export const membersQuery = (id: string) =>
-  queryOptions({
+  infiniteQueryOptions({
     queryKey: [...all, 'members', id],
-    queryFn: () => client.teams.members({ params: { team_id: id }, query: { limit: 200 } }),
+    queryFn: ({ pageParam: cursor }) =>
+      client.teams.members({ params: { team_id: id }, query: present({ limit: 100, cursor }) }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: page => page.next_cursor ?? undefined,
     meta: live,
   })
 
-/** Users whose name, email or owner contains the text. */
-export const foundUsersQuery = (q: string) =>
-  queryOptions({
-    queryKey: [...all, 'users', q],
-    queryFn: () => client.users.list({ query: { q, limit: 20 } }),
-  })
-
-/** Loads everything about teams again, after a change. */
-export const reloadTeams = (queries: QueryClient): Promise<void> => queries.invalidateQueries({ queryKey: all })
+/** Loads everything about teams again, and users with the names of their teams, after a change. */
+export async function reloadTeams(queries: QueryClient): Promise<void> {
+  await Promise.all([all, usersKey].map(queryKey => queries.invalidateQueries({ queryKey })))
+}

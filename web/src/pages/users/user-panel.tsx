@@ -10,11 +10,12 @@ import { Facts } from '../../parts/facts.tsx'
 import { Id } from '../../parts/copy.tsx'
 import { Time } from '../../parts/figures.tsx'
 import { Loading, ProblemBlock, ProblemLine } from '../../parts/page-state.tsx'
-import { RoleSelect } from '../../parts/role-select.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
-import { reloadUsers, userQuery } from './queries.ts'
+import { userQuery } from '../../parts/user-queries.ts'
+import { reloadUsers } from './queries.ts'
 import { UserState } from './user-columns.tsx'
+import { UserForm } from './user-form.tsx'
 
 interface Props {
   readonly id: string
@@ -23,11 +24,15 @@ interface Props {
 
 /** One user beside the list. */
 export function UserPanel({ id, onClose }: Props) {
+  const [isEditing, setEditing] = useState(false)
   const { data, error, refetch } = useQuery(userQuery(id))
+  const stop = () => setEditing(false)
   return (
-    <SidePanel title={data?.name ?? 'User'} onClose={onClose}>
-      {data ? (
-        <Details user={data} onDeleted={onClose} />
+    <SidePanel title={data?.name ?? 'User'} onClose={isEditing ? stop : onClose}>
+      {data && isEditing ? (
+        <UserForm user={data} onCancel={stop} onDone={stop} />
+      ) : data ? (
+        <Details user={data} onEdit={() => setEditing(true)} onDeleted={onClose} />
       ) : error ? (
         <ProblemBlock error={error} what="load the user" retry={() => void refetch()} />
       ) : (
@@ -37,20 +42,27 @@ export function UserPanel({ id, onClose }: Props) {
   )
 }
 
-function Details({ user, onDeleted }: { readonly user: User; readonly onDeleted: () => void }) {
+interface DetailsProps {
+  readonly user: User
+  readonly onEdit: () => void
+  readonly onDeleted: () => void
+}
+
+function Details({ user, onEdit, onDeleted }: DetailsProps) {
   const queries = useQueryClient()
   const [asking, setAsking] = useState<'disable' | 'delete'>()
-  const [role, setRole] = useState(user.role)
   const params = { user_id: user.id }
   const change = async (body: UserChange) => {
     await client.users.update({ params, body })
     await reloadUsers(queries)
   }
-  const saving = useSubmit(() => change({ role }))
   const enabling = useSubmit(() => change({ is_disabled: false }))
   return (
     <Stack gap="md">
       <Group gap="sm">
+        <Button variant="default" onClick={onEdit}>
+          Edit user
+        </Button>
         {user.is_disabled ? (
           <Button variant="default" loading={enabling.isRunning} onClick={() => void enabling.send()}>
             Enable user
@@ -63,27 +75,21 @@ function Details({ user, onDeleted }: { readonly user: User; readonly onDeleted:
         <Button variant="default" c="var(--state-failed)" onClick={() => setAsking('delete')}>
           Delete user
         </Button>
+        <Link to="/console/keys" search={{ user: user.id }}>
+          Keys
+        </Link>
+        <Link to="/console/keys" search={{ user: user.id, create: '1' }}>
+          Create API key
+        </Link>
         <Link to="/console/audit" search={{ object_id: user.id }}>
           Changes
         </Link>
       </Group>
       <ProblemLine error={enabling.error} />
-      <form onSubmit={event => void saving.send(event)}>
-        <Stack gap="sm">
-          <RoleSelect value={role} onChange={setRole} />
-          <ProblemLine error={saving.error} />
-          {role !== user.role && (
-            <Group justify="flex-end">
-              <Button type="submit" loading={saving.isRunning}>
-                Save role
-              </Button>
-            </Group>
-          )}
-        </Stack>
-      </form>
       <Facts
         of={[
           ['State', <UserState key="state" user={user} />],
+          ['Role', user.role],
           ['Kind', user.kind === 'person' ? 'person' : 'service account'],
           ['Email', user.email === null ? 'none' : <SafeText key="email" text={user.email} />],
           ['Owner', <SafeText key="owner" text={user.owner_id} />],
@@ -94,12 +100,6 @@ function Details({ user, onDeleted }: { readonly user: User; readonly onDeleted:
             ) : (
               <SafeText key="teams" text={user.teams.map(team => team.name).join(', ')} />
             ),
-          ],
-          [
-            'Keys',
-            <Link key="keys" to="/console/keys" search={{ owner: user.owner_id }}>
-              Keys of its owner
-            </Link>,
           ],
           ['Signed in', <Time key="signed-in" at={user.last_sign_in_at} />],
           ['Created', <Time key="created" at={user.created_at} />],

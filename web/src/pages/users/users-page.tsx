@@ -8,10 +8,10 @@ import { DataTable } from '../../parts/data-table.tsx'
 import { SearchFilter } from '../../parts/filters.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty, Loading, NoMatch, ProblemBlock } from '../../parts/page-state.tsx'
-import { WithPanel } from '../../parts/side-panel.tsx'
-import { CreateUser } from './create-user.tsx'
+import { SidePanel, WithPanel } from '../../parts/side-panel.tsx'
 import { usersQuery } from './queries.ts'
 import { allColumns, fewColumns } from './user-columns.tsx'
+import { UserForm } from './user-form.tsx'
 import { UserPanel } from './user-panel.tsx'
 
 const title = 'Users'
@@ -31,7 +31,9 @@ function Users() {
   const openUser = ({ id }: { readonly id: string }) => setAddress({ open: id, create: undefined }, { isStep: true })
   const panel =
     create === '1' ? (
-      <CreateUser onClose={close} onDone={openUser} />
+      <SidePanel title="Create user" onClose={close}>
+        <UserForm onCancel={close} onDone={openUser} />
+      </SidePanel>
     ) : open === undefined ? undefined : (
       <UserPanel key={open} id={open} onClose={close} />
     )
