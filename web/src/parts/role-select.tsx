@@ -8,8 +8,8 @@ interface Props {
 }
 
 const roles: readonly { readonly value: UserRole; readonly label: string }[] = [
-  { value: 'viewer', label: 'viewer: reads its own objects and those of its teams' },
-  { value: 'member', label: 'member: changes them and calls models' },
+  { value: 'viewer', label: 'viewer: reads its objects and those of its teams' },
+  { value: 'member', label: 'member: also changes them, and calls models' },
   { value: 'admin', label: 'admin: everything' },
 ]
 

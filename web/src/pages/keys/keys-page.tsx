@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ShownApiKey } from '../../../../src/contract/keys.ts'
 import { useAddress } from '../../parts/address.ts'
@@ -10,6 +10,7 @@ import { ChoiceFilter, FilterChips, SearchFilter } from '../../parts/filters.tsx
 import { Page } from '../../parts/page.tsx'
 import { Empty, Loading, NoMatch, ProblemBlock } from '../../parts/page-state.tsx'
 import { WithPanel } from '../../parts/side-panel.tsx'
+import { userQuery } from '../../parts/user-queries.ts'
 import { CreateKey } from './create-key.tsx'
 import { allColumns, fewColumns } from './key-columns.tsx'
 import { KeyPanel } from './key-panel.tsx'
@@ -30,6 +31,7 @@ export function KeysPage() {
 function Keys() {
   const [address, setAddress] = useAddress<'q' | 'owner' | 'user' | 'revoked' | 'open' | 'create' | 'edit'>()
   const { q, owner, user, revoked, open, create } = address
+  const { data: holder } = useQuery({ ...userQuery(user ?? ''), enabled: user !== undefined })
   // A secret lives here until the person has saved it, and nowhere else.
   const [shown, setShown] = useState<ShownApiKey>()
   const close = () => setAddress({ open: undefined, create: undefined, edit: undefined })
@@ -58,7 +60,7 @@ function Keys() {
             onChange={value => setAddress({ revoked: value })}
           />
           <FilterChips
-            active={{ owner, user }}
+            active={{ owner, user: holder?.name ?? user }}
             onRemove={name => setAddress({ [name]: undefined })}
             onClear={() => setAddress({ owner: undefined, user: undefined })}
           />

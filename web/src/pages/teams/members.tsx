@@ -27,15 +27,21 @@ export function Members({ teamId }: { readonly teamId: string }) {
       )}
       {members.map(member => (
         <Group key={member.user_id} justify="space-between" wrap="nowrap" gap="sm">
-          <Text size="sm" className="clip">
-            <SafeText text={member.name} />{' '}
-            <span className="soft">
-              {member.role}
-              {member.source === 'claim' && ', by group'}
-              {member.is_disabled && ', disabled'}
-            </span>
+          <Text size="sm" className="clip" style={{ flex: 1 }}>
+            <SafeText text={member.name} />
           </Text>
-          <Button variant="default" size="xs" aria-label={`Remove ${member.name}`} onClick={() => setLeaving(member)}>
+          <Text size="sm" className="soft" style={{ flexShrink: 0 }}>
+            {member.role}
+            {member.source === 'claim' && ', by group'}
+            {member.is_disabled && ', disabled'}
+          </Text>
+          <Button
+            variant="default"
+            size="xs"
+            style={{ flexShrink: 0 }}
+            aria-label={`Remove ${member.name}`}
+            onClick={() => setLeaving(member)}
+          >
             Remove
           </Button>
         </Group>

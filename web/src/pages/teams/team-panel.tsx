@@ -58,12 +58,6 @@ function Details({ team, onEdit, onDeleted }: DetailsProps) {
         <Button variant="default" c="var(--state-failed)" onClick={() => setAsking(true)}>
           Delete team
         </Button>
-        <Link to="/console/budgets" search={{ open: `team/${team.id}` }}>
-          Budget
-        </Link>
-        <Link to="/console/audit" search={{ object_id: team.id }}>
-          Changes
-        </Link>
       </Group>
       <Facts
         of={[
@@ -72,11 +66,19 @@ function Details({ team, onEdit, onDeleted }: DetailsProps) {
             team.models.length === 0 ? 'every model' : <SafeText key="models" text={team.models.join(', ')} />,
           ],
           ['Group', team.group === null ? 'none' : <SafeText key="group" text={team.group} />],
-          ['Owner', <SafeText key="owner" text={team.owner_id} />],
+          ['Owner', team.owner_id === team.id ? 'its own id' : <SafeText key="owner" text={team.owner_id} />],
           ['Created', <Time key="created" at={team.created_at} />],
           ['Id', <Id key="id" id={team.id} />],
         ]}
       />
+      <Group gap="md">
+        <Link to="/console/budgets" search={{ open: `team/${team.id}` }}>
+          Budget
+        </Link>
+        <Link to="/console/audit" search={{ object_id: team.id }}>
+          Changes
+        </Link>
+      </Group>
       <Members teamId={team.id} />
       <Confirm
         isOpen={isAsking}

@@ -75,15 +75,6 @@ function Details({ user, onEdit, onDeleted }: DetailsProps) {
         <Button variant="default" c="var(--state-failed)" onClick={() => setAsking('delete')}>
           Delete user
         </Button>
-        <Link to="/console/keys" search={{ user: user.id }}>
-          Keys
-        </Link>
-        <Link to="/console/keys" search={{ user: user.id, create: '1' }}>
-          Create API key
-        </Link>
-        <Link to="/console/audit" search={{ object_id: user.id }}>
-          Changes
-        </Link>
       </Group>
       <ProblemLine error={enabling.error} />
       <Facts
@@ -92,7 +83,7 @@ function Details({ user, onEdit, onDeleted }: DetailsProps) {
           ['Role', user.role],
           ['Kind', user.kind === 'person' ? 'person' : 'service account'],
           ['Email', user.email === null ? 'none' : <SafeText key="email" text={user.email} />],
-          ['Owner', <SafeText key="owner" text={user.owner_id} />],
+          ['Owner', user.owner_id === user.id ? 'its own id' : <SafeText key="owner" text={user.owner_id} />],
           [
             'Teams',
             user.teams.length === 0 ? (
@@ -106,6 +97,17 @@ function Details({ user, onEdit, onDeleted }: DetailsProps) {
           ['Id', <Id key="id" id={user.id} />],
         ]}
       />
+      <Group gap="md">
+        <Link to="/console/keys" search={{ user: user.id }}>
+          API keys
+        </Link>
+        <Link to="/console/keys" search={{ user: user.id, create: '1' }}>
+          Create API key
+        </Link>
+        <Link to="/console/audit" search={{ object_id: user.id }}>
+          Changes
+        </Link>
+      </Group>
       <Confirm
         isOpen={asking === 'disable'}
         onClose={() => setAsking(undefined)}
