@@ -28,7 +28,7 @@ export const Me = named(
         email: Nullable(Type.String()),
         team_id: Nullable(Type.String({ description: 'Team that the user acts as; null: as itself' })),
         teams: Type.Array(Type.Object({ id: Type.String(), name: Type.String() }), {
-          description: 'Teams that the user may act as',
+          description: 'Teams that the user may act as; empty for other keys than those of a single sign-on',
         }),
       }),
       'User of the key; null without one',

@@ -6,6 +6,8 @@ export interface KeyAccess {
   readonly id: string
   /** User or service account of the key; absent for a key without one. */
   readonly userId?: string
+  /** Present for the key behind the console sign-ins of a user. */
+  readonly isSignIn?: true
   /** Ancestors of the key, nearest first; absent if there are none. */
   readonly ancestors?: readonly string[]
   /** Model names or `provider/*`; empty allows all. */

@@ -10,6 +10,7 @@ export interface KeyGrant {
   readonly role: KeyRole
   readonly user_id: string | null
   readonly user_owner_id: string | null
+  readonly is_sign_in: boolean
   /** Models that the team of the key allows, empty for all; null without a team. */
   readonly team_models: readonly string[] | null
   readonly models: readonly string[]
@@ -54,7 +55,7 @@ const isNarrowByTeam = `
   (u.role is distinct from 'admin' and (coalesce(json_array_length(payer.models), 0) > 0 or ${isOfTeam(hasHardLimit)}))`
 
 const grant = (validUntil: string): string => `
-  select k.id, k.ancestors, ${actualOwner} as owner_id, ${actualRole} as role, k.user_id, u.owner_id as user_owner_id, payer.models as team_models,
+  select k.id, k.ancestors, ${actualOwner} as owner_id, ${actualRole} as role, k.user_id, u.owner_id as user_owner_id, k.is_sign_in, payer.models as team_models,
          k.models, k.passthrough, k.mcp_servers, k.mcp_tools, k.cache, k.log_bodies, k.expires_at is not null as expires,
          ${isAnyInLineage(hasLimit)} or ${isOfTeam(hasLimit)} as is_limited,
          ${isAnyInLineage(`a.owner_id is not null or json_array_length(a.models) > 0 or num_nonnulls(a.mcp_servers, a.mcp_tools) > 0

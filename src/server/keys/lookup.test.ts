@@ -12,6 +12,7 @@ const grant = (id: string, changes: Partial<KeyGrant> = {}): KeyGrant => ({
   owner_id: null,
   role: 'user',
   user_id: null,
+  is_sign_in: false,
   user_owner_id: null,
   team_models: null,
   models: [],

@@ -126,6 +126,7 @@ const holderOf = ({
     id,
     models: modelsWithin(models, grant.team_models ?? []),
     ...(grant.user_id && { userId: grant.user_id }),
+    ...(grant.is_sign_in && { isSignIn: true }),
     ...(grant.ancestors.length > 0 && { ancestors: grant.ancestors }),
     ...(passthrough.length > 0 && { passthrough }),
     ...(mcp_servers && { mcpServers: mcp_servers }),

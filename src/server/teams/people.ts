@@ -139,8 +139,8 @@ export function createPeople({ pool, users, teams, keys, signInKeys, audit }: De
      * itself. Rejects with `forbidden` for other keys and with `not_found` for other teams.
      */
     async actAs(teamId: string | null, { caller, actor, secret }: Acting): Promise<string> {
-      const userId = caller.key?.userId
-      if (userId === undefined || secret === undefined) throw notSignedIn()
+      const { userId, isSignIn } = caller.key ?? {}
+      if (!isSignIn || userId === undefined || secret === undefined) throw notSignedIn()
       const replaced = await transaction(pool, async client => {
         const user = await users.lock(client, userId)
         const validUntil = await signInKeys.endOf(client, { secret, userId })
@@ -165,7 +165,7 @@ export function createPeople({ pool, users, teams, keys, signInKeys, audit }: De
         name,
         email,
         team_id: acting?.id ?? null,
-        teams: own.map(team => ({ id: team.id, name: team.name })),
+        teams: key?.isSignIn ? own.map(team => ({ id: team.id, name: team.name })) : [],
       }
     },
   }
