@@ -42,17 +42,17 @@ export const tags = [
       'Virtual keys for people and programs, with models, budgets, rate limits and expiry. Only an admin may create and change them.',
   },
   {
+    name: 'MCP',
+    description:
+      'Tool servers of the Model Context Protocol: registered once, with their credentials, and called by any client through this service.',
+  },
+  {
     name: 'Users',
     description: 'People and service accounts: who may sign in and whose keys work, as admin, member or viewer.',
   },
   {
     name: 'Teams',
     description: 'Groups of users that share objects, a budget and a list of models.',
-  },
-  {
-    name: 'MCP',
-    description:
-      'Tool servers of the Model Context Protocol: registered once, with their credentials, and called by any client through this service.',
   },
   {
     name: 'Console',

@@ -129,14 +129,12 @@ const ofTeam =
     return { ...sent, line: `${method} /api/teams/${objectId}`, action: `team.${verb}`, objectId }
   }
 /** A team with a member, or with none yet. */
-const ofMember =
-  (verb: string, method: string, isMember: boolean) =>
-  async (): Promise<Change> => {
-    const objectId = await idOfNew('POST /api/teams')
-    const member = `/api/teams/${objectId}/members/${await idOfNew('POST /api/users')}`
-    if (isMember) await send(service, `PUT ${member}`)
-    return { line: `${method} ${member}`, action: `team.${verb}`, objectId }
-  }
+const ofMember = (verb: string, method: string, isMember: boolean) => async (): Promise<Change> => {
+  const objectId = await idOfNew('POST /api/teams')
+  const member = `/api/teams/${objectId}/members/${await idOfNew('POST /api/users')}`
+  if (isMember) await send(service, `PUT ${member}`)
+  return { line: `${method} ${member}`, action: `team.${verb}`, objectId }
+}
 let mcpServers = 0
 const newMcpServer = () => ({
   server_name: `audited-${++mcpServers}`,

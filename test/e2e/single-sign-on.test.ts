@@ -279,7 +279,10 @@ test('an owner claim gives nobody the objects of an owner that exists, unless an
   const user = { name: 'Expected', owner_id: login, email: `${login}@acme.example` }
   await sendOk(service, 'POST /api/users', { body: user })
   const agents = (await (await signedIn()).send('GET /api/agents')).json['agents']
-  assert.deepEqual((agents as { name: string }[]).map(({ name }) => name), ['Old'])
+  assert.deepEqual(
+    (agents as { name: string }[]).map(({ name }) => name),
+    ['Old'],
+  )
 
   const { id } = await sendOk<{ id: string }>(service, 'POST /api/keys', { body: { label: 'scripts' } })
   account(['dev'], { login: id })
@@ -323,7 +326,10 @@ test('the cookie of one person gives the key of another no sign-in', async () =>
   const { id } = await userOf(other)
   const { key } = await sendOk<{ key: string }>(service, 'POST /api/keys', { body: { user_id: id } })
   const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-  const answer = await send({ url: service.url, key }, 'PUT /api/me/team', { headers: { cookie }, body: { team_id: null } })
+  const answer = await send({ url: service.url, key }, 'PUT /api/me/team', {
+    headers: { cookie },
+    body: { team_id: null },
+  })
   assert.equal(answer.status, 403, answer.text)
   assert.equal((await visitor.send('GET /api/me')).status, 200)
 })

@@ -35,8 +35,7 @@ const emails: readonly (readonly [guarantee: string, changes: Json, expected: st
   ['an address with two signs is none', { email: 'ada@evil.example@acme.example' }, null],
   ['an address with a space is none', { email: 'ada @acme.example' }, null],
 ]
-for (const [guarantee, changes, expected] of emails)
-  test(guarantee, () => assert.equal(read(changes).email, expected))
+for (const [guarantee, changes, expected] of emails) test(guarantee, () => assert.equal(read(changes).email, expected))
 
 const roles: readonly (readonly [guarantee: string, groups: unknown, expected: string | null])[] = [
   ['the strongest role of several groups applies', ['dev', 'ops'], 'admin'],
@@ -45,8 +44,7 @@ const roles: readonly (readonly [guarantee: string, groups: unknown, expected: s
   ['a person without groups has no role', undefined, null],
   ['a group that is named like the wildcard is no wildcard', ['*'], null],
 ]
-for (const [guarantee, groups, expected] of roles)
-  test(guarantee, () => assert.equal(read({ groups }).role, expected))
+for (const [guarantee, groups, expected] of roles) test(guarantee, () => assert.equal(read({ groups }).role, expected))
 
 test('the wildcard gives a role to everybody, and without roles groups decide none', () => {
   assert.equal(read({ groups: [] }, { roles: { admin: [], member: [], viewer: ['*'] } }).role, 'viewer')
@@ -56,7 +54,11 @@ test('the wildcard gives a role to everybody, and without roles groups decide no
 const rejected: readonly (readonly [guarantee: string, changes: Json, more: Partial<Settings>])[] = [
   ['claims without a subject', { sub: '' }, {}],
   ['an address of another domain', {}, { allowedDomains: ['example'] }],
-  ['an address that is not verified, with allowed domains', { email_verified: false }, { allowedDomains: ['acme.example'] }],
+  [
+    'an address that is not verified, with allowed domains',
+    { email_verified: false },
+    { allowedDomains: ['acme.example'] },
+  ],
   ['a missing owner claim', {}, { claims: { ...settings.claims, owner: 'login' } }],
   ['a blank owner claim', { login: ' ' }, { claims: { ...settings.claims, owner: 'login' } }],
 ]

@@ -131,9 +131,7 @@ function Details({ apiKey }: { readonly apiKey: ApiKey }) {
           ['Id', <Id key="id" id={apiKey.id} what="key id" />],
           ['Key', <KeyCharacters key="key" apiKey={apiKey} />],
           ['Owner', <Owner key="owner" apiKey={apiKey} />],
-          ['User', apiKey.user_id !== null && <HolderLink key="user" page="users" id={apiKey.user_id} />],
-          ['Team', apiKey.team_id !== null && <HolderLink key="team" page="teams" id={apiKey.team_id} />],
-          ['Signs in', apiKey.is_sign_in && 'the sign-ins of the user use this key; revoking it ends them'],
+          ...holderFacts(apiKey),
           ['Role', apiKey.role === 'admin' ? 'administrator' : apiKey.role],
           ['Models', listed(apiKey.models, 'every model')],
           ['Warning', apiKey.soft_budget !== null && `from $${apiKey.soft_budget}`],
@@ -180,6 +178,13 @@ const ParentLink = ({ id }: { readonly id: string }) => (
     {id}
   </Link>
 )
+
+const holderFacts = ({ user_id: user, team_id: team, is_sign_in: isSignIn }: ApiKey) =>
+  [
+    ['User', user !== null && <HolderLink key="user" page="users" id={user} />],
+    ['Team', team !== null && <HolderLink key="team" page="teams" id={team} />],
+    ['Signs in', isSignIn && 'the sign-ins of the user use this key; revoking it ends them'],
+  ] as const
 
 const HolderLink = ({ page, id }: { readonly page: 'users' | 'teams'; readonly id: string }) => (
   <Link to={`/console/${page}`} search={{ open: id }} className="mono">

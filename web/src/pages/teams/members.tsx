@@ -14,7 +14,9 @@ import { membersQuery, reloadTeams } from './queries.ts'
 export function Members({ teamId }: { readonly teamId: string }) {
   const queries = useQueryClient()
   const [leaving, setLeaving] = useState<TeamMember>()
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(membersQuery(teamId))
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
+    membersQuery(teamId),
+  )
   const members = data?.pages.flatMap(page => page.members) ?? []
   return (
     <Stack gap="sm">
