@@ -66,7 +66,8 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/cli/',
-        pathNot: '^src/cli/(serve|second-start|doctor|import|migrate|secrets|local-service|worker)\\.ts$|\\.test\\.ts$',
+        pathNot:
+          '^src/cli/(serve|second-start|doctor|import|migrate|secrets|backup|restore|local-service|worker)\\.ts$|\\.test\\.ts$',
       },
       to: { path: '^src/server/' },
     },

@@ -2,12 +2,16 @@ import type { Client } from '../client/client.ts'
 import { ApiError } from '../client/failures.ts'
 import type { LogSinkState } from '../contract/log-sinks.ts'
 import type { Finding } from '../server/doctor.ts'
+import type { IntegrityResult } from '../server/integrity/check.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
+import { CommandFailed } from './failures.ts'
 import type { LocalService, ServerInputs } from './local-service.ts'
 import { dim, type Out, type Piece, plain } from './out.ts'
 
 interface DoctorArguments extends ServerInputs {
   readonly nodeVersion: string
+  /** True: also checks all stored data. */
+  readonly isDeep: boolean
 }
 
 const readyTimeoutMs = 2_000
@@ -15,15 +19,21 @@ const readyTimeoutMs = 2_000
 /** `doctor`: prints the result of each check and the next step. */
 export async function doctor(
   { client, server }: { readonly client: Client; readonly server: LocalService },
-  { nodeVersion, ...inputs }: DoctorArguments,
+  { nodeVersion, isDeep, ...inputs }: DoctorArguments,
   out: Out,
 ): Promise<ExitCode> {
   const service = await examineService(client)
   // A running service uses its port, so the port is not checked then.
   const port = service.state === 'ok' ? undefined : await server.examinePort(inputs)
   const sinks = service.state === 'ok' ? await examineLogSinks(client) : []
-  const others = [...sinks, ...(port ? [port] : [])]
-  const findings = [examineNode(nodeVersion), ...(await server.examine(inputs)), service, ...others]
+  const findings = [
+    examineNode(nodeVersion),
+    ...(await server.examine(inputs)),
+    service,
+    ...sinks,
+    ...(port ? [port] : []),
+    ...(isDeep ? await examineData(server, inputs) : []),
+  ]
   const hasFailed = findings.some(({ state }) => state === 'fail')
   out.data({ ok: !hasFailed, findings })
   for (const line of findings.flatMap(findingLines)) out.line(...line)
@@ -36,6 +46,24 @@ export function examineNode(version: string): Finding {
   if (Number.parseInt(version, 10) >= 24) return { name, state: 'ok', detail: version }
   const next = 'start with "npm start" or "switchyard serve", which use the packaged Node.js 24'
   return { name, state: 'fail', detail: `${version}; version 24 or newer is required`, next }
+}
+
+async function examineData(server: LocalService, inputs: ServerInputs): Promise<Finding[]> {
+  try {
+    return (await server.backups.checkDatabase(await server.configure(inputs))).map(integrityFinding)
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error
+    return [{ name: 'stored data', state: 'fail', detail: `not checked: ${error.message}` }]
+  }
+}
+
+/** Returns the finding for one rule of the stored data. */
+export function integrityFinding({ claim, count, rows }: IntegrityResult): Finding {
+  const name = 'stored data'
+  if (count === 0) return { name, state: 'ok', detail: claim }
+  const shown = rows.map(row => `\n${row}`).join('')
+  const detail = `broken: ${claim} (${count} ${count === 1 ? 'case' : 'cases'})${shown}`
+  return { name, state: 'fail', detail, next: 'keep a backup of this state, and report this with the first cases' }
 }
 
 /** A service that does not run is a warning, not a failure. */

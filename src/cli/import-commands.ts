@@ -1,8 +1,10 @@
-import type { Command } from 'commander'
+import { Argument, type Command } from 'commander'
+import { importAll } from './exports.ts'
 import { importLiteLlm } from './import.ts'
+import { someText } from './parse.ts'
 import { type Registry, withExamples } from './world.ts'
 
-interface ImportOptions {
+interface LiteLlmOptions {
   readonly config?: string
   readonly output?: string
   /** True without an address: that of the variable. */
@@ -11,11 +13,27 @@ interface ImportOptions {
   readonly dryRun?: boolean
 }
 
-/** Adds `import`. */
-export function addImportCommands(program: Command, { world, doing }: Registry): void {
+/** Adds `import` and `import litellm`. */
+export function addImportCommands(program: Command, registry: Registry): void {
+  const { world, doing } = registry
+  const command = program
+    .command('import')
+    .description(
+      'create and change agents, skills, environments and webhooks as an exported file states, and leave others; or import from LiteLLM',
+    )
+    .addArgument(new Argument('<file>', 'YAML or JSON as "export" prints it; - for standard input').argParser(someText))
+    .option('--dry-run', 'only print what would be created and changed')
+    .action(
+      doing<{ dryRun?: boolean }>(({ client, out }, { dryRun: isDryRun = false }, [path = '']) =>
+        importAll(client, { path, readStdin: world.stdin.read, isDryRun }, out),
+      ),
+    )
+  withExamples(command, ['switchyard import all.yaml --dry-run', 'switchyard import all.yaml'])
+  addLiteLlm(command, registry)
+}
+
+function addLiteLlm(group: Command, { world, doing }: Registry): void {
   const { server, env } = world
-  const group = program.command('import').description('take over the settings and keys of another gateway')
-  withExamples(group, ['switchyard import litellm --config config.yaml --dry-run'])
   const command = group
     .command('litellm')
     .description("convert LiteLLM's configuration, and import the keys of its database; a second run changes nothing")
@@ -28,7 +46,7 @@ export function addImportCommands(program: Command, { world, doing }: Registry):
     .option('--data-dir <folder>', 'folder of the database and files of this service (SWITCHYARD_DATA_DIR)')
     .option('--dry-run', 'write nothing: no file and no keys')
     .action(
-      doing<ImportOptions>(({ out }, { config, output, database, dataDir, dryRun = false }) => {
+      doing<LiteLlmOptions>(({ out }, { config, output, database, dataDir, dryRun = false }) => {
         const overrides = dataDir === undefined ? {} : { dataDir }
         return importLiteLlm(server, { config, output, database, isDryRun: dryRun, env, overrides }, out)
       }),

@@ -159,6 +159,15 @@ test('doctor fails for a Node version that is too old', async () => {
   assert.match(stdout, /FAIL +Node\.js: 22\.9\.0/)
 })
 
+test('doctor --deep reports why the stored data cannot be checked, after the other checks', async () => {
+  const checkDatabase = () => Promise.reject(new CommandFailed('could not check the database: it does not run'))
+  const backups = { ...noService.backups, checkDatabase }
+  const server = { ...examined(fine), configure: startable().configure, backups }
+  const { code, stdout } = await runLine(['doctor', '--deep'], { server, fetch: ready.fetch })
+  assert.equal(code, 1)
+  assert.match(stdout, /ok +sandbox.*FAIL {2}stored data: not checked: could not check the database: it does not run/s)
+})
+
 test('doctor --json prints one object with all findings', async () => {
   const { stdout } = await runLine(['doctor', '--json'], { server: examined(broken), fetch: ready.fetch })
   const { ok, findings } = JSON.parse(stdout)
@@ -166,16 +175,26 @@ test('doctor --json prints one object with all findings', async () => {
   assert.deepEqual(findings[1], broken)
 })
 
-test('migrate applies migrations, and only lists them with --plan', async () => {
+test('migrate applies migrations with their time, and with --plan lists them with their locks', async () => {
   const modes: string[] = []
   const server: LocalService = {
     ...startable(),
     async upgrade(_config, mode) {
       modes.push(mode)
-      return { database: 'external', migrations: ['0002-more.sql'] }
+      const locks = [{ table: 'sessions', mode: 'ShareLock', blocks: 'writes' } as const]
+      const more = { name: '0002-more.sql', locks, ms: mode === 'plan' ? null : 12 }
+      const added = { name: '0003-added.sql', locks: [], ms: mode === 'plan' ? null : 3 }
+      return { database: 'external', migrations: [more.name, added.name], steps: [more, added] }
     },
   }
-  assert.equal((await runLine(['migrate', '--plan'], { server })).stdout, 'Pending migrations:\n  0002-more.sql\n')
-  assert.equal((await runLine(['migrate'], { server })).stdout, 'Applied migrations:\n  0002-more.sql\n')
+  assert.deepEqual((await runLine(['migrate', '--plan'], { server })).stdout.split('\n'), [
+    'Pending migrations:',
+    '  0002-more.sql',
+    '    locks sessions (ShareLock): writes wait',
+    '  0003-added.sql',
+    '    locks no existing table',
+    '',
+  ])
+  assert.match((await runLine(['migrate'], { server })).stdout, /^Applied migrations:\n {2}0002-more\.sql {2}12 ms\n/)
   assert.deepEqual(modes, ['plan', 'apply'])
 })

@@ -11,7 +11,7 @@ import { serve } from './serve.ts'
 import { type Registry, withExamples } from './world.ts'
 
 /** Options of the commands that may start a local server. */
-interface ServerOptions {
+export interface ServerOptions {
   readonly config?: string
   readonly dataDir?: string
   readonly port?: number
@@ -32,7 +32,8 @@ export function addLocalCommands(program: Command, registry: Registry): void {
   addSecrets(program, registry)
 }
 
-function overridesOf({
+/** Returns what the options of a command override in the configuration. */
+export function overridesOf({
   config,
   dataDir,
   port,
@@ -52,7 +53,8 @@ function overridesOf({
   }
 }
 
-const storageOptions = (command: Command): Command =>
+/** Adds the options that determine the database and the data folder. */
+export const storageOptions = (command: Command): Command =>
   command
     .option('--config <file>', 'configuration file (SWITCHYARD_CONFIG)')
     .option('--data-dir <folder>', 'folder of the database and files (SWITCHYARD_DATA_DIR)')
@@ -116,12 +118,18 @@ function addDoctor(program: Command, { world, doing }: Registry): void {
   const { server, env, nodeVersion } = world
   const command = addressOptions(program.command('doctor'))
     .description('check the requirements of the service and print next steps; exit code 1 when a check fails')
+    .option('--deep', 'also check all stored data: reads every row; the service may run meanwhile')
     .action(
-      doing<ServerOptions>(({ client, out }, options) =>
-        doctor({ client, server }, { nodeVersion, env, overrides: overridesOf(options) }, out),
-      ),
+      doing<ServerOptions & { deep?: boolean }>(({ client, out }, options) => {
+        const isDeep = options.deep ?? false
+        return doctor({ client, server }, { nodeVersion, isDeep, env, overrides: overridesOf(options) }, out)
+      }),
     )
-  withExamples(command, ['switchyard doctor', 'switchyard doctor --config switchyard.yaml --json'])
+  withExamples(command, [
+    'switchyard doctor',
+    'switchyard doctor --deep',
+    'switchyard doctor --config switchyard.yaml --json',
+  ])
 }
 
 function addMigrate(program: Command, { world, doing }: Registry): void {

@@ -1,8 +1,12 @@
 import { fileURLToPath } from 'node:url'
+import type { BackupSource } from '../server/backup/read-file.ts'
+import type { BackupOptions, BackupReport } from '../server/backups.ts'
 import type { Config, Environment, Overrides } from '../server/config/config.ts'
 import type { Finding } from '../server/doctor.ts'
+import type { IntegrityResult } from '../server/integrity/check.ts'
 import type { ConvertedConfig } from '../server/litellm/convert-config.ts'
 import type { KeysReport } from '../server/litellm/import-keys.ts'
+import type { RestoreOptions, RestoreReport } from '../server/restore.ts'
 import type { SecretsReport } from '../server/rotation.ts'
 import type { Running } from '../server/running.ts'
 import type { RunningServer } from '../server/running-server.ts'
@@ -43,12 +47,24 @@ export interface LocalService {
   upgrade(config: Config, mode: 'plan' | 'apply'): Promise<Upgrade>
   readonly secrets: LocalSecrets
   readonly liteLlm: LocalLiteLlm
+  readonly backups: LocalBackups
 }
 
 /** Import from LiteLLM; the service may run meanwhile. */
 interface LocalLiteLlm {
   convert(source: string): Promise<ConvertedConfig>
   importKeys(config: Config, source: { readonly sourceUrl: string; readonly isDryRun: boolean }): Promise<KeysReport>
+}
+
+/** Tasks on backups, and the check of all stored data. */
+interface LocalBackups {
+  /** The service may run meanwhile. */
+  make(config: Config, options: BackupOptions): Promise<BackupReport>
+  /** Reads a backup without a database. */
+  check(source: BackupSource): Promise<BackupReport>
+  restore(config: Config, options: RestoreOptions): Promise<RestoreReport>
+  /** Checks the stored data of the database; the service may run meanwhile. */
+  checkDatabase(config: Config): Promise<IntegrityResult[]>
 }
 
 /** Tasks on encryption keys; the service may run meanwhile. */
@@ -111,6 +127,27 @@ export const localService: LocalService = {
       const { importLiteLlmKeys } = await import('../server/import-litellm.ts')
       const { createLog } = await import('../server/platform/log.ts')
       return explained(() => importLiteLlmKeys({ ...source, config, log: createLog('error') }), 'could not import keys')
+    },
+  },
+  backups: {
+    async make(config, options) {
+      const { makeBackup } = await import('../server/backups.ts')
+      const { createLog } = await import('../server/platform/log.ts')
+      return explained(() => makeBackup({ config, log: createLog('error') }, options), 'could not back up')
+    },
+    async check(source) {
+      const { checkBackup } = await import('../server/backups.ts')
+      return explained(() => checkBackup(source), `cannot use ${source.path}`)
+    },
+    async restore(config, options) {
+      const { restoreBackup } = await import('../server/restore.ts')
+      const { createLog } = await import('../server/platform/log.ts')
+      return explained(() => restoreBackup({ config, log: createLog('error') }, options), 'could not restore')
+    },
+    async checkDatabase(config) {
+      const { checkDatabase } = await import('../server/restore.ts')
+      const { createLog } = await import('../server/platform/log.ts')
+      return explained(() => checkDatabase({ config, log: createLog('error') }), 'could not check the database')
     },
   },
 }

@@ -1,9 +1,11 @@
 import { Command, CommanderError, Option } from 'commander'
 import { apiVersion } from '../contract/api.ts'
 import { addApprovalCommands } from './approval-commands.ts'
+import { addBackupCommands } from './backup-commands.ts'
 import { addCompletionCommands } from './completion-commands.ts'
 import { addControlCommands } from './control-commands.ts'
 import { type ExitCode, exitCodeHelp, exitCodes } from './exit-codes.ts'
+import { addExportCommand } from './export-commands.ts'
 import { exitCodeOf, reportFailure } from './failures.ts'
 import { addImportCommands } from './import-commands.ts'
 import { addKeyCommands } from './key-commands.ts'
@@ -98,6 +100,8 @@ export function programOf(registry: Registry): Command {
     .option('--json', 'print JSON instead of text')
     .addHelpText('after', exitCodeHelp)
   addLocalCommands(program, registry)
+  addBackupCommands(program, registry)
+  addExportCommand(program, registry)
   addImportCommands(program, registry)
   addSessionCommands(program, registry)
   addSkillCommands(program, registry)

@@ -120,6 +120,23 @@ export const WebhookReplySettings = named(
 )
 export type WebhookReplySettings = Static<typeof WebhookReplySettings>
 
+const short = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 2_000, description }))
+
+/** Repository of the sessions that a webhook starts, as in `environment` of a session. Our choice. */
+const WebhookEnvironment = named(
+  'WebhookEnvironment',
+  Type.Object(
+    {
+      repository: short('URL of the repository that the sessions work on'),
+      ref: short('Branch, tag or commit to start from; the default branch without it'),
+      auto_create_pr: Type.Optional(Type.Boolean({ description: 'True: pushes the work and opens a pull request' })),
+      submodules: Type.Optional(Type.Boolean()),
+      commit_author: Type.Optional(Type.Object({ name: Type.String(), email: Type.String() })),
+    },
+    { additionalProperties: false },
+  ),
+)
+
 /** `config.webhook` of an agent. Interface: Agent, `secret_key`; Gaps: section 11; the other fields are our choice. */
 export const WebhookConfig = named(
   'WebhookConfig',
@@ -135,6 +152,18 @@ export const WebhookConfig = named(
           description: 'Template of the message, with `{{path.to.field}}` of the payload',
         }),
       ),
+    ),
+    title: Type.Optional(
+      Nullable(
+        Type.String({
+          maxLength: 1_000,
+          description:
+            'Template of the title of new sessions, cut to 120 characters; `Webhook <delivery id>` when it is empty',
+        }),
+      ),
+    ),
+    environment: Type.Optional(
+      Nullable(WebhookEnvironment, '`environment` of new sessions: the repository that they work on'),
     ),
     conversation: Type.Optional(
       Nullable(

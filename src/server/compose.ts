@@ -98,7 +98,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
       loopDelayMs: () => loop.meanMs,
     }),
   })
-  const { telemetry, traced } = monitoring
+  const { telemetry, traced, observeContent } = monitoring
   const ledger = composeLedger({ ...base, callPool, telemetry })
   const { usage, budgets, budgetRows, freezes, toolCalls } = ledger
   const access = await composeAccess({
@@ -108,7 +108,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     network: () => ({ outbound, guard, publicUrl }),
   })
   const { keys, tickets, logins, addressOf, vault, authenticate } = access
-  const calls = composeGateway({ ...base, usage, budgets, freezes, telemetry, traced })
+  const calls = composeGateway({ ...base, usage, budgets, freezes, telemetry, traced, observeContent })
   const { gateway, loop, files, outbound, guard, defaultModel } = calls
 
   const logSinks = composeLogSinks({ ...base, vault, guard })
@@ -202,6 +202,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     agentRows,
     checkSupport: library.agents.checkRuntimeSupport,
     telemetry,
+    traceOfToolCall: monitoring.traceOfToolCall,
   })
   const { sessions } = engine
   const sessionFiles = stored.composeFiles(engine)

@@ -2,10 +2,10 @@ import type { Pool } from 'pg'
 import { createAudit } from './audit/audit.ts'
 import { auditStore } from './audit/store.ts'
 import type { Config } from './config/config.ts'
-import { createKysely, createPool, isConnectionLoss } from './db/connect.ts'
-import { embeddedUrl, startEmbeddedPostgres } from './db/embedded-postgres.ts'
+import { createKysely, createPool } from './db/connect.ts'
 import { pendingMigrations } from './db/migrate.ts'
 import { serviceActor } from './http/caller.ts'
+import { openDatabase } from './open-database.ts'
 import { createKeyring, type Keyring } from './platform/encryption.ts'
 import { loadEncryptionKeys } from './platform/encryption-key.ts'
 import { AppError } from './platform/errors.ts'
@@ -85,31 +85,6 @@ export async function withStorage<T>({ config, log }: Inputs, work: (storage: St
   } finally {
     await pool.end()
     await close()
-  }
-}
-
-/** Starts the embedded server unless a service already runs it. */
-async function openDatabase({ config, log }: Inputs): Promise<{ url: string; close: () => Promise<void> }> {
-  const { databaseUrl, dataDir } = config
-  const nothing = () => Promise.resolve()
-  if (databaseUrl !== undefined) return { url: databaseUrl, close: nothing }
-  const running = embeddedUrl(dataDir)
-  if (running === undefined) throw new AppError('unavailable', `no database found in ${dataDir}`)
-  if (await isServed(running)) return { url: running, close: nothing }
-  const started = await startEmbeddedPostgres({ dataDir, log })
-  return { url: started.url, close: () => started.stop() }
-}
-
-async function isServed(url: string): Promise<boolean> {
-  const pool = createPool({ url, max: 1, connectTimeoutMs: 2_000, onLost: () => undefined })
-  try {
-    await pool.query('select')
-    return true
-  } catch (error) {
-    if (isConnectionLoss(error)) return false
-    throw error
-  } finally {
-    await pool.end()
   }
 }
 

@@ -15,7 +15,14 @@ test('plan changes nothing, apply runs the planned migrations, and no migration 
   const planned = await upgradeDatabase({ config, log, mode: 'plan' })
   assert.equal(planned.database, 'embedded')
   assert.ok(planned.migrations.length > 0)
-  assert.deepEqual(await upgradeDatabase({ config, log, mode: 'apply' }), planned)
+  assert.ok(planned.steps.every(({ ms }) => ms === null))
+  const applied = await upgradeDatabase({ config, log, mode: 'apply' })
+  assert.deepEqual(applied.migrations, planned.migrations)
+  assert.deepEqual(
+    applied.steps.map(({ name, locks }) => ({ name, locks, ms: null })),
+    planned.steps,
+  )
+  assert.ok(applied.steps.every(({ ms }) => ms !== null))
   assert.deepEqual((await upgradeDatabase({ config, log, mode: 'plan' })).migrations, [])
 })
 

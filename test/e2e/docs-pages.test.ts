@@ -14,8 +14,11 @@ const ranElsewhere: Readonly<Record<string, string>> = {
   'docs/client-library.md': 'test/e2e/client-library.test.ts',
   'docs/clients.md': 'test/clients/page.test.ts',
   'docs/endpoints.md': 'test/e2e/docs-endpoints.test.ts',
+  'docs/guides/coding-agent.md': 'test/e2e/docs-guides.test.ts',
   'docs/guides/from-litellm.md': 'test/e2e/litellm-import.test.ts',
+  'docs/guides/github-webhook.md': 'test/e2e/docs-guides.test.ts',
   'docs/guides/scaling.md': 'test/e2e/docs-scaling.test.ts',
+  'docs/guides/writing-a-harness.md': 'test/e2e/docs-guides.test.ts',
   'docs/hooks.md': 'test/e2e/hooks.test.ts',
 }
 
@@ -24,6 +27,7 @@ const notRun: Readonly<Record<string, number>> = {
   'CONTRIBUTING.md': 1,
   'README.md': 1,
   'docs/a2a.md': 1,
+  'docs/backup.md': 1,
   'docs/benchmarks.md': 1,
   'docs/client-library.md': 1,
   'docs/console.md': 4,

@@ -1,78 +1,11 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { json } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import type { Session } from '../../src/contract/sessions.ts'
+import { attribute, startCollector } from '../support/service/collector.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { send, sendOk } from '../support/service/send.ts'
 import { startService } from '../support/service/service.ts'
 import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
-
-interface Attribute {
-  readonly key: string
-  readonly value: { readonly stringValue?: string; readonly intValue?: string; readonly boolValue?: boolean }
-}
-
-interface FakeSpan {
-  readonly traceId: string
-  readonly spanId: string
-  readonly parentSpanId?: string
-  readonly name: string
-  readonly kind: number
-  readonly startTimeUnixNano: string
-  readonly endTimeUnixNano: string
-  readonly attributes: readonly Attribute[]
-}
-
-interface FakeRecord {
-  readonly body: { readonly stringValue: string }
-  readonly traceId?: string
-  readonly attributes: readonly Attribute[]
-}
-
-interface Received {
-  readonly resourceSpans?: readonly { readonly scopeSpans: readonly { readonly spans: readonly FakeSpan[] }[] }[]
-  readonly resourceLogs?: readonly { readonly scopeLogs: readonly { readonly logRecords: readonly FakeRecord[] }[] }[]
-}
-
-/** A collector that stores what it gets. */
-async function startCollector() {
-  const spans: FakeSpan[] = []
-  const records: FakeRecord[] = []
-  const keys = new Set<unknown>()
-  let status = 200
-  const server = createServer(async (request, response) => {
-    const body = (await json(request)) as Received
-    keys.add(request.headers['authorization'])
-    if (status === 200) {
-      const received = (body.resourceSpans ?? []).flatMap(({ scopeSpans }) => scopeSpans.flatMap(scope => scope.spans))
-      if (request.url === '/v1/traces') spans.push(...received)
-      if (request.url === '/v1/logs')
-        records.push(
-          ...(body.resourceLogs ?? []).flatMap(({ scopeLogs }) => scopeLogs.flatMap(scope => scope.logRecords)),
-        )
-    }
-    response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  after(() => server.close())
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}`,
-    spans,
-    records,
-    keys,
-    answer(given: number) {
-      status = given
-    },
-  }
-}
-
-const attribute = (of: FakeSpan | FakeRecord | undefined, key: string) => {
-  const value = of?.attributes.find(found => found.key === key)?.value
-  return value?.stringValue ?? value?.intValue ?? value?.boolValue
-}
 
 const upstream = await startScriptedUpstream()
 after(() => upstream.stop())
@@ -106,6 +39,8 @@ const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const parentId = '00f067aa0ba902b7'
 const traceparent = `00-${traceId}-${parentId}-01`
 
+const secret = 'sk-0123456789abcdef0123'
+
 const ask = (target: typeof service, headers: Readonly<Record<string, string>> = {}, model = 'demo') =>
   send(target, 'POST /v1/messages', {
     headers: { authorization: `Bearer ${target.key}`, ...headers },
@@ -129,14 +64,41 @@ test('a call is a span with usage and request id, in the trace of its caller', a
   assert.deepEqual([record.body.stringValue, record.traceId], ['request', traceId])
 })
 
+test('the span of a call has its content without secrets, and none by default', async () => {
+  const body = {
+    model: 'scripted',
+    max_tokens: 100,
+    stream: true,
+    messages: [{ role: 'user', content: `Hi, ${secret}` }],
+  }
+  for (const target of [service, plain]) {
+    const answer = await send(target, 'POST /v1/messages', { body })
+    assert.equal(answer.status, 200, answer.text)
+    const requestId = String(answer.headers['x-switchyard-request-id'])
+    const { spans } = target === service ? collector : otherCollector
+    const span = await eventually(() => spans.find(found => attribute(found, 'switchyard.request_id') === requestId))
+    const [input, output] = ['gen_ai.input.messages', 'gen_ai.output.messages'].map(name => attribute(span, name))
+    if (target === plain) assert.deepEqual([input, output], [undefined, undefined])
+    else {
+      assert.equal(input, '[{"role":"user","parts":[{"type":"text","content":"Hi, [secret]"}]}]')
+      assert.match(
+        String(output),
+        /^\[\{"role":"assistant","parts":\[\{"type":"text","content":".+"\}\],"finish_reason":"stop"\}\]$/,
+      )
+    }
+  }
+})
+
 test('an upstream gets the trace context only where that is configured, with the span of the call as parent', async () => {
-  const answer = await ask(service, { traceparent }, 'scripted')
+  const answer = await ask(service, { traceparent, tracestate: ' rojo=1,' }, 'scripted')
   assert.equal(answer.status, 200, answer.text)
   const requestId = String(answer.headers['x-switchyard-request-id'])
   const span = await eventually(async () =>
     collector.spans.find(found => attribute(found, 'switchyard.request_id') === requestId),
   )
-  assert.equal(upstream.requests.at(-1)?.headers['traceparent'], `00-${traceId}-${span.spanId}-01`)
+  const { headers } = upstream.requests.at(-1) ?? {}
+  assert.equal(headers?.['traceparent'], `00-${traceId}-${span.spanId}-01`)
+  assert.deepEqual([headers?.['tracestate'], span.traceState], ['rojo=1', 'rojo=1'])
   assert.equal((await ask(plain, { traceparent }, 'scripted')).status, 200)
   assert.equal(upstream.requests.at(-1)?.headers['traceparent'], undefined)
 })
@@ -171,6 +133,10 @@ test('a session is one trace of run, steps, model calls and tool calls', async (
   for (const span of [...calls, ...tools]) assert.ok(stepIds.includes(span.parentSpanId ?? ''), span.name)
   assert.match(String(attribute(run, 'gen_ai.input.messages')), /List the folder/)
   assert.notEqual(attribute(tools[0], 'gen_ai.tool.call.arguments'), undefined)
+  const [first, second] = calls.toSorted((one, other) => one.startTimeUnixNano.localeCompare(other.startTimeUnixNano))
+  assert.match(String(attribute(first, 'gen_ai.input.messages')), /List the folder/)
+  assert.match(String(attribute(first, 'gen_ai.output.messages')), /"type":"tool_call",.*"finish_reason":"tool_call"/)
+  assert.match(String(attribute(second, 'gen_ai.input.messages')), /"type":"tool_call_response"/)
 })
 
 test('content is not exported by default', async () => {

@@ -297,6 +297,37 @@ test('Gaps: section 11, rule 6: the title is cut to 120 characters', async () =>
   assert.equal((await sessionOf(session_id)).title, `Webhook ${'d'.repeat(112)}`)
 })
 
+test('a title is a template, and the environment of the agent is that of the session', async () => {
+  const { id } = await newAgent({
+    title: ' {{issue.title}}\n',
+    environment: { repository: 'https://git.example.com/a/b' },
+  })
+  const deliver = async (delivery: string, issue: object) => {
+    const answer = await post(id, { headers: { ...bearer, 'webhook-id': delivery }, body: { issue } })
+    return sessionOf(answer.json<WebhookAcceptance>().session_id)
+  }
+  const { title, environment } = await deliver('t-1', {
+    title: 'The door\n squeaks',
+    repository: 'https://evil.example',
+  })
+  assert.equal(title, 'The door squeaks')
+  assert.deepEqual([environment['repository'], environment['source']], ['https://git.example.com/a/b', 'webhook'])
+  assert.equal((await deliver('t-2', {})).title, 'Webhook t-2')
+})
+
+test('a wrong repository of a webhook is rejected when the agent is written, with its field', async () => {
+  for (const [environment, message] of [
+    [{ repository: 'ssh://git@github.com/a/b' }, /config\.webhook\.environment\.repository must/],
+    [{ repository: 'https://github.com/a/b', ref: '-x' }, /config\.webhook\.environment\.ref must/],
+    [{ repository: 'https://github.com/a/b', branch: 'x' }, /config\.webhook\.environment.*branch/],
+  ] as const) {
+    const body = { name: 'Hooked', owner_id: 'team', config: { webhook: { environment } } }
+    const answer = await send(service, 'POST /api/agents', { body })
+    assert.equal(answer.status, 400, answer.text)
+    assert.match(answer.text.replaceAll('\\', ''), message)
+  }
+})
+
 test('Gaps: section 5: the environment of the session has the source of the delivery', async () => {
   const { id } = await newAgent()
   const headers = { ...bearer, 'webhook-id': 'env', 'user-agent': 'Sender/1', 'content-type': 'application/vnd.x+json' }

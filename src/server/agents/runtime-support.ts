@@ -2,7 +2,7 @@ import type { Agent, AgentWrite } from '../../contract/agents.ts'
 import type { Caller } from '../http/caller.ts'
 import type { AgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
 import { invalid } from '../platform/errors.ts'
-import { isRecord } from '../platform/json.ts'
+import { isRecord, recordOf } from '../platform/json.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import type { AgentFields } from './stored-agent.ts'
@@ -28,7 +28,19 @@ interface Options {
 const serversField = 'config.mcp_servers'
 
 export function createRuntimeSupport({ findings, resultSchemas, checkMcp }: Deps) {
-  const findingsOf = ({ tools, config }: Setup) => findings(String(config['runtime']), { tools, config })
+  /** Findings of an agent and of the sessions that its webhook starts. */
+  async function findingsOf({ tools, config }: Setup) {
+    const { environment } = recordOf(config['webhook'])
+    const found = await findings(String(config['runtime']), {
+      tools,
+      config,
+      ...(isRecord(environment) && { environment }),
+    })
+    return found.map(({ field, ...finding }) => ({
+      ...finding,
+      field: field.startsWith('environment.') ? `config.webhook.${field}` : field,
+    }))
+  }
 
   /** Throws `invalid` for a custom tool whose input schema is no valid JSON Schema. */
   async function checkSchemas(tools: unknown, place: string): Promise<void> {

@@ -15,6 +15,7 @@ import { serveCallBodies } from '../gateway/body-log/routes.ts'
 import { bodiesStore } from '../gateway/body-log/store.ts'
 import { createResponseCache } from '../gateway/cache/entries.ts'
 import { responseCacheStore } from '../gateway/cache/store.ts'
+import { type ObserveContent, observedContent } from '../gateway/call-content/observed-content.ts'
 import { serveDeployments } from '../gateway/deployment-routes.ts'
 import { createFormatAdapters } from '../gateway/format-adapters.ts'
 import { serveGemini } from '../gateway/formats/gemini/routes.ts'
@@ -68,6 +69,8 @@ interface Needs {
   readonly telemetry: Telemetry
   /** Adds the trace context to calls. */
   readonly traced: (call: Gateway['call']) => Gateway['call']
+  /** Receives the content of calls; undefined where it is not wanted. */
+  readonly observeContent: ObserveContent | undefined
 }
 
 /** The gateway: path of all model calls, models in force, and the current configuration. */
@@ -119,7 +122,14 @@ export function composeGateway(needs: Needs) {
   }
   const guard = () => createOutbound({ allow: current.outboundAllow })
   // Outermost, so that text which hooks remove from a request is neither recorded nor cached.
-  const hooked = createHookedGateway({ gateway: recorded, hooks: config.hooks, outbound: guard(), log })
+  const observed: Gateway = {
+    ...recorded,
+    ...observedContent({ gateway: recorded, echoes: core.echoes, observe: needs.observeContent }),
+    get streams() {
+      return recorded.streams
+    },
+  }
+  const hooked = createHookedGateway({ gateway: observed, hooks: config.hooks, outbound: guard(), log })
   const gateway: Gateway = {
     ...hooked.gateway,
     call: needs.traced(observedCall(hooked.gateway.call, telemetry)),

@@ -122,6 +122,7 @@ interface Needs {
   /** Checks the MCP servers that a session gives its agent. */
   readonly checkSupport: Agents['checkRuntimeSupport']
   readonly telemetry: Telemetry
+  readonly traceOfToolCall: Parameters<typeof createSubagents>[0]['traceOf']
 }
 
 /** The session engine: queue, event log and its readers, runner, and session routes. */
@@ -186,6 +187,7 @@ export function composeSessions(needs: Needs) {
     live,
     keys,
     log,
+    ran: telemetry.ran,
     agents: agentRows,
     runtimes,
     leases,
@@ -298,6 +300,7 @@ export function composeSessions(needs: Needs) {
     keys,
     eventLog,
     startWithin: sessions.startWithin,
+    traceOf: needs.traceOfToolCall,
   })
   const eventTransaction = createEventTransaction(pool, eventLog)
   const subagentResults = createSubagentResults({

@@ -41,12 +41,10 @@ export async function composeTelemetry({ config, log, otlp, pool, callPool, alia
     : undefined
   const listener = metrics && listen && createMetricsListener({ metrics, address: listen, log })
   // Loaded only when a collector is configured.
-  const tracing = otlp && (await import('../telemetry/otlp/tracing.ts'))
+  const tracing =
+    otlp && (await import('../telemetry/otlp/tracing.ts')).createTracing(otlp, config.telemetry.hasContent)
   otlp?.reportTo(log)
-  const receivers = [
-    ...(metrics ? [metrics.telemetry] : []),
-    ...(otlp && tracing ? [tracing.createTracing(otlp, config.telemetry.hasContent)] : []),
-  ]
+  const receivers = [...(metrics ? [metrics.receiver] : []), ...(tracing ? [tracing.receiver] : [])]
   const parts: readonly Part[] = [
     ...(otlp ? [{ name: 'telemetry export', stop: otlp.stop }] : []),
     ...(listener ? [{ name: 'metrics address', ...listener }] : []),
@@ -55,7 +53,10 @@ export async function composeTelemetry({ config, log, otlp, pool, callPool, alia
   return {
     telemetry: combined(receivers),
     /** Adds the trace context to calls where that is configured. */
-    traced: (call: Gateway['call']) => (otlp && tracing ? tracing.tracedCall(call, otlp) : call),
+    traced: (call: Gateway['call']) => tracing?.traced(call) ?? call,
+    observeContent: tracing?.observeContent,
+    /** Returns the trace context of a tool call; undefined while nothing is traced. */
+    traceOfToolCall: tracing?.ofToolCall ?? (() => undefined),
     parts,
     serve: (app: FastifyInstance) => serveMetrics(app, { metrics, isPublic }),
   }

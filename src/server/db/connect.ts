@@ -1,5 +1,5 @@
 import { Kysely, PostgresDialect } from 'kysely'
-import { DatabaseError, Pool, type PoolClient, types } from 'pg'
+import { Client, type ClientBase, DatabaseError, Pool, type PoolClient, types } from 'pg'
 import { DatabaseUnavailable } from '../platform/errors.ts'
 import type { Database } from './database.ts'
 import { collectHints, sendHints, takeHints } from './hints.ts'
@@ -60,6 +60,38 @@ export function createPool({ url, onLost, ...options }: PoolOptions): Pool {
   return pool
 }
 
+/**
+ * Connects outside of a pool, without timeouts, for statements that run for hours. The caller must call `end()`. COPY
+ * in the client of a pool ends after the query timeout.
+ */
+export async function connectAlone(url: string, applicationName: string): Promise<Client> {
+  const client = new Client({
+    connectionString: url,
+    application_name: applicationName,
+    types: parsers,
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+  })
+  // An unhandled error event would end the process; the current or next query fails with the same cause.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
+    return client
+  } catch (error) {
+    await client.end().catch(() => undefined)
+    throw asUnavailable(error)
+  }
+}
+
+/** Ends a connection when `stop` aborts: its current and next queries fail. Returns a function that undoes this. */
+export function endOnStop(client: Client, stop: AbortSignal | undefined): () => void {
+  const end = () => void client.end()
+  if (stop?.aborted) end()
+  stop?.addEventListener('abort', end)
+  return () => stop?.removeEventListener('abort', end)
+}
+
 /** Wraps a call so that its promise rejects with `asUnavailable`. Calls with a callback stay unchanged. */
 const withTranslatedErrors = <F>(call: F & ((...args: never[]) => unknown)): F =>
   ((...args: never[]) => {
@@ -80,7 +112,7 @@ export const createKysely = (pool: Pool): Kysely<Database> =>
   new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
 
 /** Returns Kysely in the open transaction of a connection. */
-export const kyselyOn = (client: PoolClient): Kysely<Database> => {
+export const kyselyOn = (client: ClientBase): Kysely<Database> => {
   const borrowed = { query: client.query.bind(client), release: () => undefined }
   const pool = { connect: async () => borrowed, end: async () => undefined } as unknown as Pool
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Pool, PoolClient, QueryConfig } from 'pg'
+import type { ClientBase, Pool, QueryConfig } from 'pg'
 import { AppError, DatabaseUnavailable } from '../platform/errors.ts'
 import { transaction } from './connect.ts'
+import { locksOfMigration, type MigrationLock } from './migration-locks.ts'
 
 const ourFolder = join(import.meta.dirname, 'migrations')
 
@@ -11,6 +12,10 @@ const ourFolder = join(import.meta.dirname, 'migrations')
 const lockKey = 7_239_481_036
 
 const minVersion = 15
+
+const createTable = `
+  create table if not exists schema_migrations (
+    name text primary key, checksum text not null, applied_at timestamptz not null default clock_timestamp())`
 
 interface Migration {
   readonly name: string
@@ -21,19 +26,24 @@ interface Migration {
 interface Options {
   /** Folder of `NNNN-name.sql` files; that of the service by default. */
   readonly folder?: string
+  /** Called after each migration with its name and how long it took. */
+  readonly onApplied?: (name: string, ms: number) => void
 }
 
 /**
  * Migrates the database to this version; returns the names of the applied migrations. Concurrent calls are safe.
  * Rejects with `unavailable`, with the next step, if the database is too old, too new, or has modified migrations.
  */
-export async function migrate(pool: Pool, { folder = ourFolder }: Options = {}): Promise<string[]> {
+export async function migrate(pool: Pool, { folder = ourFolder, onApplied }: Options = {}): Promise<string[]> {
   const migrations = readMigrations(folder)
   const done: string[] = []
   for (;;) {
     if ((await pending(pool, migrations)).length === 0) return done
+    const startedAt = performance.now()
     const name = await transaction(pool, client => applyNext(client, migrations))
-    if (name) done.push(name)
+    if (!name) continue
+    done.push(name)
+    onApplied?.(name, Math.round(performance.now() - startedAt))
   }
 }
 
@@ -41,6 +51,75 @@ export async function migrate(pool: Pool, { folder = ourFolder }: Options = {}):
 export async function pendingMigrations(pool: Pool, { folder = ourFolder }: Options = {}): Promise<string[]> {
   const found = await pending(pool, readMigrations(folder))
   return found.map(({ name }) => name)
+}
+
+/** A migration that a database has. */
+export interface AppliedMigration {
+  readonly name: string
+  readonly checksum: string
+}
+
+/** Returns the migrations of a database in order; undefined when it was never migrated. */
+export async function appliedMigrations(connection: ClientBase): Promise<AppliedMigration[] | undefined> {
+  const found = await connection.query<{ exists: boolean }>(
+    `select to_regclass('schema_migrations') is not null as exists`,
+  )
+  if (!found.rows[0]?.exists) return undefined
+  const text = 'select name, checksum from schema_migrations order by name'
+  return (await connection.query<AppliedMigration>(text)).rows
+}
+
+/** Keeps other processes from migrating until the caller's transaction ends. Rejects a server that is too old. */
+export async function lockMigrations(client: ClientBase): Promise<void> {
+  await client.query('select pg_advisory_xact_lock($1)', [lockKey])
+  rejectOldServer(await versionOf(client))
+}
+
+/**
+ * Creates the schema of exactly these migrations in an empty database, in the caller's transaction, which must hold the
+ * lock. Rejects with `unavailable` when this version does not have one of them.
+ */
+export async function applyExactly(
+  client: ClientBase,
+  wanted: readonly AppliedMigration[],
+  { folder = ourFolder }: Options = {},
+): Promise<void> {
+  const migrations = migrationsOf(wanted, folder)
+  await client.query(createTable)
+  for (const { name, sql, checksum } of migrations) {
+    await client.query(sql)
+    await client.query('insert into schema_migrations (name, checksum) values ($1, $2)', [name, checksum])
+  }
+}
+
+/** Applies pending migrations in the caller's transaction, together; returns their names. */
+export async function applyPending(client: ClientBase): Promise<string[]> {
+  const migrations = readMigrations(ourFolder)
+  const names: string[] = []
+  for (;;) {
+    const name = await applyNext(client, migrations)
+    if (name === undefined) return names
+    names.push(name)
+  }
+}
+
+/** Rejects like `applyExactly`, without a database. */
+export const rejectUnknown = (wanted: readonly AppliedMigration[]): void => void migrationsOf(wanted, ourFolder)
+
+/** Returns the locks that a migration of this version takes on existing tables. */
+export function locksOf(name: string): MigrationLock[] {
+  const migration = readMigrations(ourFolder).find(found => found.name === name)
+  return migration ? locksOfMigration(migration.sql) : []
+}
+
+function migrationsOf(wanted: readonly AppliedMigration[], folder: string): Migration[] {
+  const known = new Map(readMigrations(folder).map(migration => [migration.name, migration]))
+  const unknown = wanted.filter(({ name, checksum }) => known.get(name)?.checksum !== checksum)
+  if (unknown.length > 0) {
+    const names = unknown.map(({ name }) => name).join(', ')
+    throw new AppError('unavailable', `this version of Switchyard does not have the migrations ${names}`)
+  }
+  return wanted.flatMap(({ name }) => known.get(name) ?? [])
 }
 
 function readMigrations(folder: string): Migration[] {
@@ -52,7 +131,7 @@ function readMigrations(folder: string): Migration[] {
   })
 }
 
-async function pending(connection: Pool | PoolClient, migrations: readonly Migration[]): Promise<Migration[]> {
+async function pending(connection: Pool | ClientBase, migrations: readonly Migration[]): Promise<Migration[]> {
   const { rows } = await connection.query<{ version: number; exists: boolean }>(
     `select current_setting('server_version_num')::int as version, to_regclass('schema_migrations') is not null as exists`,
   )
@@ -69,14 +148,11 @@ async function pending(connection: Pool | PoolClient, migrations: readonly Migra
 }
 
 /** Applies the first pending migration in its own transaction; returns its name, or undefined if none is pending. */
-async function applyNext(client: PoolClient, migrations: readonly Migration[]): Promise<string | undefined> {
+async function applyNext(client: ClientBase, migrations: readonly Migration[]): Promise<string | undefined> {
   await client.query('set local statement_timeout = 0')
   // A transaction lock, not a session lock: it works with connection poolers, and a killed process releases it.
   await client.query(withoutTimeout('select pg_advisory_xact_lock($1)', [lockKey]))
-  await client.query(
-    `create table if not exists schema_migrations (
-      name text primary key, checksum text not null, applied_at timestamptz not null default clock_timestamp())`,
-  )
+  await client.query(createTable)
   const [next] = await pending(client, migrations)
   if (!next) return undefined
   await client.query(withoutTimeout(next.sql)).catch(error => {
@@ -92,6 +168,11 @@ async function applyNext(client: PoolClient, migrations: readonly Migration[]): 
 function withoutTimeout(text: string, values?: unknown[]): QueryConfig {
   const query = { text, query_timeout: 24 * 3_600_000 }
   return values ? { ...query, values } : query
+}
+
+async function versionOf(client: ClientBase): Promise<number> {
+  const text = `select current_setting('server_version_num')::int as version`
+  return Math.trunc(((await client.query<{ version: number }>(text)).rows[0]?.version ?? 0) / 10_000)
 }
 
 function rejectOldServer(version: number): void {

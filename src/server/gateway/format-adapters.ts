@@ -86,7 +86,7 @@ const countFormats = {
 } as const satisfies Partial<Record<CallKind, CountFormat>>
 
 /** Reader and writer of each client format. */
-const clients: Readonly<
+export const clients: Readonly<
   Record<Exclude<CallKind, keyof typeof countFormats | BedrockKind | EmbeddingKind | EndpointKind>, ClientFormat>
 > = {
   messages: anthropicClient,

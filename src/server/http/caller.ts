@@ -1,5 +1,6 @@
 import type { NativeProvider } from '../../contract/native.ts'
 import type { AppError } from '../platform/errors.ts'
+import { type TraceHeaders, traceHeadersOf } from '../platform/trace-context.ts'
 
 /** Access of a virtual key, as far as calls need it. */
 export interface KeyAccess {
@@ -45,6 +46,8 @@ export interface Caller {
   readonly key: KeyAccess | undefined
   /** Present for a program of a session, which may only call models and use the memories and MCP servers of its agent. */
   readonly behalf?: Behalf
+  /** Trace context that the request was sent in. */
+  readonly trace?: TraceHeaders
 }
 
 /** An MCP server that a program may use on behalf of a run. */
@@ -79,6 +82,12 @@ export interface Behalf {
 
 /** Caller with the master key, and any caller while authentication is off. */
 export const masterCaller: Caller = { principal: 'master', role: 'admin', ownerScope: undefined, key: undefined }
+
+/** Returns the caller with the trace context in headers of a request; the same caller without a valid one. */
+export function tracedCaller(caller: Caller, headers: Readonly<Record<string, unknown>>): Caller {
+  const trace = traceHeadersOf(headers)
+  return trace ? { ...caller, trace } : caller
+}
 
 /** Who made a change, for the audit log. */
 export interface Actor {

@@ -13,7 +13,7 @@ import type { Log } from '../platform/log.ts'
 import { mediaTypeIn } from '../platform/media-type.ts'
 import type { RequestLog } from '../platform/request-log.ts'
 import type { Authenticate } from './auth.ts'
-import { type Caller, masterCaller } from './caller.ts'
+import { type Caller, masterCaller, tracedCaller } from './caller.ts'
 import { type AddressOf, createAddressOf } from './client-address.ts'
 import { answerClientError } from './client-error.ts'
 import { errorAnswer } from './error-body.ts'
@@ -166,7 +166,7 @@ function logRequests(app: FastifyInstance, requestLog: RequestLog): void {
       status: reply.raw.statusCode,
       ms: Math.round(reply.elapsedTime),
       ...(address !== undefined && { address }),
-      ...(caller && caller !== masterCaller && { caller: caller.key?.id ?? caller.principal }),
+      ...(caller && !isMaster(caller) && { caller: caller.key?.id ?? caller.principal }),
     })
     done()
   })
@@ -184,9 +184,11 @@ function sendError(reply: FastifyReply, { status, headers, body }: ReturnType<ty
     .send(body)
 }
 
+const isMaster = ({ principal, key }: Caller): boolean => !key && principal === masterCaller.principal
+
 /** Sets the caller of a request. Throws if the route does not allow the caller, or cannot accept the request. */
 function admit(request: FastifyRequest, route: Route, caller: Caller): void {
-  request.caller = caller
+  request.caller = tracedCaller(caller, request.headers)
   if (route.access === 'admin' && caller.role !== 'admin') throw new AppError('forbidden', 'forbidden')
   if (caller.role === 'viewer' && !(route.isRead ?? route.method === 'GET'))
     throw new AppError('forbidden', 'forbidden: a viewer may only read')

@@ -51,6 +51,12 @@ test('the error of an optional or nullable field describes its non-null type', (
   assert.equal(messageFor(Type.Null(), 'body', 1), 'body must be null')
 })
 
+test('a field that an object does not have is rejected with its name', () => {
+  const schema = Type.Object({ author: Type.Object({ name: Type.String() }, { additionalProperties: false }) })
+  const message = messageFor(schema, 'body', { author: { name: 'Ada', mail: 'x' } })
+  assert.equal(message, 'author has the unknown field "mail"')
+})
+
 test('numbers are parsed from text in queries but not in bodies', () => {
   const { query } = eventRoutes.list
   const asked = { limit: '5' }

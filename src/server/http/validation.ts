@@ -78,10 +78,16 @@ function reasonOf({
   keyword,
   params,
   message = 'is not valid',
-}: Pick<ErrorObject, 'keyword' | 'params' | 'message'>): string {
+  parentSchema,
+}: Pick<ErrorObject, 'keyword' | 'params' | 'message'> & Partial<Pick<ErrorObject, 'parentSchema'>>): string {
   switch (keyword) {
     case 'false schema':
       return 'is not allowed together with the other fields of this object'
+    case 'additionalProperties':
+      // Without named properties the name itself is not allowed, such as a name that is too long.
+      return parentSchema?.['properties']
+        ? `has the unknown field ${JSON.stringify(params['additionalProperty']).slice(0, 200)}`
+        : message
     case 'pattern':
       return patternWords[String(params['pattern'])] ?? 'has an invalid format'
     case 'const':

@@ -1,5 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AppError } from './errors.ts'
 
@@ -57,6 +68,24 @@ export function makeEncryptionKey(dataDir: string): void {
     syncFolder(dirname(path))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+/**
+ * Adds keys, in base64, to the file: those that it has come after them. The file is replaced at once, or not at all.
+ * The caller must prevent concurrent calls.
+ */
+export function addEncryptionKeys(dataDir: string, keys: readonly string[]): void {
+  const path = encryptionKeyFile(dataDir)
+  const before = (loadEncryptionKeys({ given: [], dataDir }) ?? []).map(key => key.toString('base64'))
+  const draft = `${path}.${randomBytes(6).toString('hex')}`
+  mkdirSync(dataDir, { recursive: true })
+  try {
+    writeDurably(draft, `${[...new Set([...keys, ...before])].join('\n')}\n`)
+    renameSync(draft, path)
+    syncFolder(dirname(path))
   } finally {
     rmSync(draft, { force: true })
   }

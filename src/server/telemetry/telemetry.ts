@@ -1,6 +1,8 @@
 import type { ErrorCode } from '../../contract/error-codes.ts'
 import type { SessionEvent } from '../../contract/events.ts'
+import type { TraceContext } from '../platform/trace-context.ts'
 import type { UsageRow } from '../usage/store.ts'
+import { createSessionFollower, type Followed } from './session-follower.ts'
 
 /** A deployment, as far as labels name it. */
 export interface CalledDeployment {
@@ -13,6 +15,14 @@ export type SweepName = 'budgets' | 'disposal' | 'retention' | 'schedules' | 'se
 
 /** Way of a message between the service and another program. */
 export type DeliveryKind = 'webhook' | 'endpoint' | 'reply'
+
+/** A run of a session, and the requests that sent its prompts. */
+export interface TracedRun {
+  readonly sessionId: string
+  readonly runId: string
+  /** Trace contexts of the requests, in the order of the prompts; undefined for a request without one. */
+  readonly requests: readonly (TraceContext | undefined)[]
+}
 
 /**
  * Receives what happens in this process, for metrics and traces. Methods never throw and return at once: they are on
@@ -29,6 +39,8 @@ export interface Telemetry {
   cooled(deployment: CalledDeployment, errorClass: string): void
   /** This process acquired a session. `isTakeover`: from an owner that did not hand it over. */
   leased(isTakeover: boolean): void
+  /** A run starts or continues in this process, or prompts have joined it. */
+  ran(run: TracedRun): void
   /** This process stored events of a session. */
   stored(sessionId: string, events: readonly SessionEvent[]): void
   /** A sweep ended. `isFailed`: it threw. */
@@ -39,25 +51,34 @@ export interface Telemetry {
   delivered(kind: DeliveryKind, outcome: string): void
 }
 
-/** Does nothing. */
-export const noTelemetry: Telemetry = {
+/** Receives the same, and the events of sessions with the runs and tool calls that they end. */
+export interface TelemetryReceiver extends Omit<Telemetry, 'stored'> {
+  followed(sessionId: string, event: SessionEvent, found: Followed): void
+}
+
+const nothing: Omit<Telemetry, 'stored'> = {
   called: () => {},
   rejected: () => {},
   reserved: () => {},
   cooled: () => {},
   leased: () => {},
-  stored: () => {},
+  ran: () => {},
   swept: () => {},
   ticked: () => {},
   delivered: () => {},
 }
 
+/** Does nothing. */
+export const noTelemetry: Telemetry = { ...nothing, stored: () => {} }
+
+/** Does nothing. */
+export const noReceiver: TelemetryReceiver = { ...nothing, followed: () => {} }
+
 /** Returns a telemetry that passes everything to each of `receivers`; `noTelemetry` without any. */
-export function combined(receivers: readonly Telemetry[]): Telemetry {
-  const [first, ...others] = receivers
-  if (!first) return noTelemetry
-  if (others.length === 0) return first
-  const all = (use: (receiver: Telemetry) => void): void => {
+export function combined(receivers: readonly TelemetryReceiver[]): Telemetry {
+  if (receivers.length === 0) return noTelemetry
+  const follow = createSessionFollower()
+  const all = (use: (receiver: TelemetryReceiver) => void): void => {
     for (const receiver of receivers) use(receiver)
   }
   return {
@@ -66,7 +87,13 @@ export function combined(receivers: readonly Telemetry[]): Telemetry {
     reserved: result => all(receiver => receiver.reserved(result)),
     cooled: (deployment, errorClass) => all(receiver => receiver.cooled(deployment, errorClass)),
     leased: isTakeover => all(receiver => receiver.leased(isTakeover)),
-    stored: (sessionId, events) => all(receiver => receiver.stored(sessionId, events)),
+    ran: run => all(receiver => receiver.ran(run)),
+    stored(sessionId, events) {
+      for (const event of events) {
+        const found = follow(sessionId, event)
+        all(receiver => receiver.followed(sessionId, event, found))
+      }
+    },
     swept: (name, ms, isFailed) => all(receiver => receiver.swept(name, ms, isFailed)),
     ticked: state => all(receiver => receiver.ticked(state)),
     delivered: (kind, outcome) => all(receiver => receiver.delivered(kind, outcome)),

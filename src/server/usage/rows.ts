@@ -1,5 +1,6 @@
 import type { Insertable } from 'kysely'
 import type { UsageTable } from '../db/tables/spending.ts'
+import type { TraceContext } from '../platform/trace-context.ts'
 
 /** Ledger row of one model call. The database sets its time. */
 export interface UsageRow
@@ -16,7 +17,7 @@ export interface UsageRow
   /** Kind of the call, as `CallKind`. Not stored. */
   readonly kind?: string
   /** Trace context that the caller sent. Not stored. */
-  readonly traceparent?: string | null
+  readonly trace?: TraceContext | null
 }
 
 /** A budget that just reached its soft limit. Amounts are exact decimals. */

@@ -7,7 +7,9 @@ import type { Caller } from '../http/caller.ts'
 import type { RunAs } from '../keys/run-as.ts'
 import { AppError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
+import { nonEmptyText } from '../platform/json.ts'
 import type { Log } from '../platform/log.ts'
+import { traceHeadersOf } from '../platform/trace-context.ts'
 import type { Sessions, Started } from '../sessions/sessions.ts'
 import type { WebhookReplies } from '../webhook-replies/replies.ts'
 import type { Claimed, ClaimOf, NewDelivery } from './claim-store.ts'
@@ -58,6 +60,8 @@ type Outcome =
 /** Longer payloads are delivered but not stored. */
 const maxStoredBytes = 1024 * 1024
 const maxTitleLength = 120
+/** Longer titles, before they are cut, are not used. In characters. */
+const maxTitleFieldsLength = 100_000
 
 /**
  * Starts one session or message per delivery, also under retries and crashes. Throws `conflict` for an inactive agent.
@@ -82,9 +86,12 @@ export function createDeliver(deps: Deps): Deliver {
   async function start(receiver: Receiver, incoming: IncomingDelivery, mine: ClaimOf, id: string): Promise<string> {
     const { agent, settings } = receiver
     const ownerId = agent.owner_id ?? ''
-    const caller: Caller = incoming.by
-      ? { principal: incoming.by.principal, role: 'user', ownerScope: ownerId, key: incoming.by.key }
+    const { by } = incoming
+    const payer: Caller = by
+      ? { principal: by.principal, role: 'user', ownerScope: ownerId, key: by.key }
       : await runAs({ ownerId, principal: ownerId, runAsKeyId: agent.run_as_key_id })
+    const trace = by ? by.trace : traceHeadersOf(incoming.headers)
+    const caller = trace ? { ...payer, trace } : payer
     const body = { ...sessionOf(receiver, incoming), prompt: messageOf(settings, incoming.payload) }
     const files = filesIn(settings, incoming.payload.value).map(file => ({ type: 'file' as const, file }))
     const parts = [{ type: 'text' as const, text: body.prompt }, ...files]
@@ -180,16 +187,23 @@ const sessionDeleted = (cause: unknown): AppError =>
   })
 
 /** Gaps: section 5, `environment` of webhook sessions, and section 11, rule 6. */
-const sessionOf = ({ agent }: Receiver, { deliveryId, headers }: IncomingDelivery) => ({
+const sessionOf = ({ agent, settings }: Receiver, { deliveryId, headers, payload }: IncomingDelivery) => ({
   agent_id: agent.id,
-  title: [...`Webhook ${deliveryId}`].slice(0, maxTitleLength).join(''),
+  title: [...(titleOf(settings, payload) ?? `Webhook ${deliveryId}`)].slice(0, maxTitleLength).join(''),
   environment: {
+    ...settings.environment,
     source: 'webhook',
     request_id: deliveryId,
     content_type: headerOf(headers, 'content-type') ?? null,
     user_agent: headerOf(headers, 'user-agent') ?? null,
   },
 })
+
+/** Returns the filled template on one line; undefined without one, and when it is empty. */
+function titleOf({ title }: WebhookConfig, { value }: Payload): string | undefined {
+  const filled = title ? filledTemplate(title, value, maxTitleFieldsLength) : undefined
+  return nonEmptyText(filled?.replaceAll(/\s+/g, ' ').trim())
+}
 
 /**
  * Returns the message for the agent: the filled template, or the payload as JSON when there is no template or it is

@@ -60,3 +60,17 @@ test('a touched file is unchanged, one with another mode is changed', () => {
   assert.ok(!isSame(file('a', 'aa'), file('a', 'aa', { mode: 0o755 })))
   assert.ok(!isSame(file('a', 'aa'), { kind: 'folder', path: 'a', mode: 0o644 }))
 })
+
+test('a stored change with a path outside of the workspace, or with other permission bits, is not used', () => {
+  for (const path of ['..', '../a', 'a/../../b', '/etc/passwd', 'a//b', 'a/', './a', 'a/.', '', 'a\0b'])
+    for (const entry of [file(path, 'aa'), { kind: 'folder', path, mode: 0o755 } as const, link(path)])
+      assert.throws(() => readChange(writeChange({ set: [entry], removed: [] })), /unusable path/, path)
+  const names = ['.a', '..a', 'a..', 'a/..b', '...', 'a b', '\\..\\a']
+  const { set } = readChange(writeChange({ set: names.map(name => file(name, 'aa', { mode: 0o104755 })), removed: [] }))
+  assert.deepEqual(
+    set,
+    names.map(name => file(name, 'aa', { mode: 0o755 })),
+  )
+})
+
+const link = (path: string): Entry => ({ kind: 'link', path, target: 'a' })

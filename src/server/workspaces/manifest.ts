@@ -128,6 +128,7 @@ type Row =
 
 export const writeChange = ({ set, removed: gone }: Change): string => JSON.stringify({ set: set.map(rowOf), gone })
 
+/** Throws for a path that leads out of the workspace: a restored database may come from anywhere. */
 export function readChange(text: string): Change {
   const { set, gone } = JSON.parse(text) as { readonly set: readonly Row[]; readonly gone: readonly string[] }
   return { set: set.map(entryOf), removed: gone }
@@ -142,9 +143,13 @@ function rowOf(entry: Entry): Row {
   return ['f', path, mode, size, hash, pieces.length === 1 ? 0 : pieces, mtimeMs, stat]
 }
 
+/** Matches an empty name, a dot, two dots and NUL. */
+const unusable = /(^|\/)\.{0,2}(\/|$)|\0/
+
 function entryOf(row: Row): Entry {
-  if (row[0] === 'd') return { kind: 'folder', path: row[1], mode: row[2] }
+  if (unusable.test(row[1])) throw new Error(`a checkpoint has the unusable path ${JSON.stringify(row[1])}`)
+  if (row[0] === 'd') return { kind: 'folder', path: row[1], mode: row[2] & 0o777 }
   if (row[0] === 'l') return { kind: 'link', path: row[1], target: row[2] }
   const [, path, mode, size, hash, pieces, mtimeMs, stat] = row
-  return { kind: 'file', path, mode, size, hash, pieces: pieces === 0 ? [hash] : pieces, mtimeMs, stat }
+  return { kind: 'file', path, mode: mode & 0o777, size, hash, pieces: pieces === 0 ? [hash] : pieces, mtimeMs, stat }
 }

@@ -62,30 +62,43 @@ export async function pageShell(): Promise<{ run(blocks: readonly PageBlock[]): 
   const service = await startService({
     config: JSON.stringify({ outbound: { allow: [new URL(upstream.url).host] } }),
   })
-  return { run: blocks => runBlocks(blocks, service, upstream.url) }
+  const replaced = (script: string) => script.replaceAll(/https:\/\/[\w-]+\.example\.com/g, upstream.url)
+  return { run: blocks => runBlocks(blocks, { service, replaced }) }
 }
 
 /** A response with status 400 or higher ends the script, as a failed command does. */
 const strict = 'curl() { command curl --fail-with-body "$@"; }'
 
-async function runBlocks(blocks: readonly PageBlock[], service: Service, upstream: string): Promise<PageRun> {
+interface RunOptions {
+  readonly service: Service
+  /** Puts addresses of the test in place of those of the page. */
+  readonly replaced: (script: string) => string
+  /** Variables besides those that every page gets. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Time after which the script is ended; 90,000 by default. */
+  readonly maxMs?: number
+}
+
+/** Runs the command blocks of a page as one script, from top to bottom, until one fails. */
+export async function runBlocks(
+  blocks: readonly PageBlock[],
+  { service, replaced, env, maxMs = maxRunMs }: RunOptions,
+): Promise<PageRun> {
   const folder = await mkdtemp(join(tmpdir(), 'switchyard-page-'))
   const bin = join(folder, 'bin')
   await mkdir(bin)
   // This one is installed under the name of its build.
   await symlink(join(clients, 'opencode-linux-x64-baseline/bin/opencode'), join(bin, 'opencode'))
-  const script = [strict, 'mkdir ~/work && cd ~/work', ...blocks.map(scriptOf)]
-    .join('\n')
-    .replaceAll(/https:\/\/[\w-]+\.example\.com/g, upstream)
+  const script = replaced([strict, 'mkdir ~/work && cd ~/work', ...blocks.map(scriptOf)].join('\n'))
   const child = spawn('bash', ['-euo', 'pipefail', '-c', script], {
     cwd: root,
-    env: environmentOf(service, folder),
+    env: { ...environmentOf(service, folder), ...env },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const output: string[] = []
   for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => output.push(String(chunk)))
-  const tooLong = setTimeout(() => process.kill(-Number(child.pid), 'SIGKILL'), maxRunMs)
+  const tooLong = setTimeout(() => process.kill(-Number(child.pid), 'SIGKILL'), maxMs)
   try {
     const [code] = (await once(child, 'close')) as [number | null]
     return { code, output: output.join('') }

@@ -66,6 +66,7 @@ export const noService: LocalService = {
   examinePort: refuse,
   upgrade: refuse,
   secrets: { status: refuse, reseal: refuse, forget: refuse },
+  backups: { make: refuse, check: refuse, restore: refuse, checkDatabase: refuse },
   liteLlm: { convert: refuse, importKeys: refuse },
 }
 

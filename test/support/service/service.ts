@@ -35,6 +35,8 @@ export interface ServiceOptions {
   readonly port?: number
   /** A shell script whose `exec "$@"` becomes the service, to start it with other limits or with more descriptors. */
   readonly launcher?: string
+  /** Root of another tree of this repository, whose program is started; this tree by default. */
+  readonly tree?: string
   /** How long to wait until it is ready; 120,000 by default. */
   readonly readyMs?: number
 }
@@ -68,14 +70,14 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const key = options.key === undefined ? 'sk-test-master-key-0123456789' : (options.key ?? '')
   const command = [
     process.execPath,
-    ...program,
+    ...(options.tree === undefined ? program : [join(options.tree, 'src', 'cli', 'main.ts'), 'serve']),
     ...(options.hasConsole ? [] : ['--no-console']),
     ...(options.args ?? []),
   ]
   const [file = '', ...args] =
     options.launcher === undefined ? command : ['bash', '-c', options.launcher, 'bash', ...command]
   const child = spawn(file, args, {
-    cwd: root,
+    cwd: options.tree ?? root,
     env: await environment({ ...options, ...(isContractChecked() && { port: 0 }) }, { databaseUrl, dataDir, key }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })

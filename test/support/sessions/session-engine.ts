@@ -155,6 +155,7 @@ export function createEngine(
     folderId,
     isPressed,
     isShort: () => false,
+    ran: () => {},
   })
   const calls = subagentStore(pool)
   const waitForPrompt = createWaitForPrompt({ prompts, pauses, live })

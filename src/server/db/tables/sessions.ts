@@ -72,6 +72,9 @@ export interface PromptTable {
   run_id: string | null
   resumes: Generated<number>
   stop_requested: Generated<boolean>
+  /** Trace context of the request that sent it; null without one. */
+  traceparent: ColumnType<string | null, string | null | undefined, string | null>
+  tracestate: ColumnType<string | null, string | null | undefined, string | null>
   created_at: DefaultTime
   started_at: Date | null
   ended_at: Date | null

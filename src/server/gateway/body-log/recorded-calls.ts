@@ -1,18 +1,15 @@
-import { statusOfCode } from '../../../contract/error-codes.ts'
 import { AppError } from '../../platform/errors.ts'
 import { keysOf, ownMembers } from '../bytes/json-members.ts'
 import { payersOf } from '../core/booking.ts'
 import { type Call, isCount, type Outcome, type Sink } from '../core/call.ts'
 import type { Gateway } from '../gateway.ts'
+import { AnswerRecord, maxBytes } from './answer-record.ts'
 import type { BodyRecords } from './records.ts'
 
 interface Deps {
   readonly gateway: Pick<Gateway, 'call' | 'deployment' | 'logsBodies'>
   readonly records: Pick<BodyRecords, 'record'>
 }
-
-/** Recorded bytes of each body. Bounds the time of the search for secrets, which reads every byte. */
-const maxBytes = 256 * 1024
 
 /**
  * Creates the recorder of model calls. Records the bodies of a call where its key or its model has `log_bodies`. Does
@@ -40,70 +37,6 @@ export function createRecordedCalls({ gateway, records }: Deps): Pick<Gateway, '
     },
   }
 }
-
-/** Sink that records the beginning of an answer. */
-class AnswerRecord implements Sink {
-  readonly #sink: Sink
-  readonly #chunks: Buffer[] = []
-  #bytes = 0
-  #status: number | null = null
-  #contentType: string | null = null
-  deployment: string | undefined
-  readonly cut?: () => void
-
-  constructor(sink: Sink) {
-    this.#sink = sink
-    if (sink.cut) this.cut = () => sink.cut?.()
-  }
-
-  head(status: number, headers: Readonly<Record<string, string>>): void {
-    this.#status = status
-    this.#contentType = headers['content-type'] ?? null
-    this.deployment = headers['x-switchyard-deployment']
-    this.#sink.head(status, headers)
-  }
-
-  data(chunk: Buffer): boolean {
-    this.#record(chunk)
-    return this.#sink.data(chunk)
-  }
-
-  onDrain(resume: () => void): void {
-    this.#sink.onDrain(resume)
-  }
-
-  end(chunk?: Buffer): void {
-    if (chunk) this.#record(chunk)
-    this.#sink.end(chunk)
-  }
-
-  /** Records an error, which the client gets in the envelope of its format. */
-  rejected({ code, message, headers }: AppError): void {
-    this.#status = statusOfCode(code)
-    this.#contentType = 'text/plain'
-    this.deployment = headers['x-switchyard-deployment']
-    this.#record(Buffer.from(message))
-  }
-
-  recorded() {
-    const isText = this.#contentType === null || textTypes.test(this.#contentType)
-    const body = isText ? Buffer.concat(this.#chunks) : null
-    return {
-      status: this.#status,
-      content_type: this.#contentType,
-      body,
-      truncated: isText && this.#bytes > maxBytes,
-    }
-  }
-
-  #record(chunk: Buffer): void {
-    const room = maxBytes - this.#bytes
-    this.#bytes += chunk.length
-    if (room > 0) this.#chunks.push(chunk.subarray(0, room))
-  }
-}
-
-const textTypes = /^(text\/|application\/(json|x-ndjson|[\w.-]+\+json))/
 
 function requestOf({ body, headers }: Call) {
   const [type = null] = [headers['content-type']].flat()

@@ -3,6 +3,7 @@ import type { Payers } from '../../budgets/store.ts'
 import type { Protocol } from '../../config/protocols.ts'
 import type { FrozenPayers } from '../../controls/freezes.ts'
 import { newId } from '../../platform/ids.ts'
+import { contextOf } from '../../platform/trace-context.ts'
 import { lesserUsd, sumUsd } from '../../platform/usd.ts'
 import type { UsageRow } from '../../usage/store.ts'
 import { isEmbedding } from '../endpoints/embedding-formats.ts'
@@ -191,7 +192,7 @@ function rowOf(call: Call, parsed: ParsedRequest, facts: Facts): UsageRow {
     held_usd: orNull(facts.reservation?.amountUsd),
     slice_id: orNull(facts.reservation?.sliceId),
     kind: call.kind,
-    traceparent: text(headers['traceparent']),
+    trace: headers['traceparent'] === undefined ? null : orNull(contextOf(headers)),
     cached: null,
     degraded: clean(listed(outcome.degraded ?? [])),
     first_content_ms: orNull(outcome.firstContentMs),

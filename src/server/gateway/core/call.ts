@@ -2,6 +2,7 @@ import type { Deployment } from '../../config/config.ts'
 import type { Protocol } from '../../config/protocols.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { CancelSignal } from '../../platform/cancel-signal.ts'
+import type { TraceHeaders } from '../../platform/trace-context.ts'
 import type { OwnMembers } from '../bytes/json-members.ts'
 import type { Span } from '../bytes/json-scanner.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
@@ -72,7 +73,7 @@ export interface Call {
   /** Names in lower case. Only `anthropic-*`, `x-claude-code-*` and safe `openai-*` headers are forwarded. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** Trace context for the upstream; absent unless `telemetry.otlp.propagate` is set. */
-  readonly traceparent?: string
+  readonly trace?: TraceHeaders
   /** Query of the URL with its `?`, such as `?beta=true`, or empty. Forwarded to upstreams of Anthropic's format. */
   readonly query: string
   readonly requestId: string

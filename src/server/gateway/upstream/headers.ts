@@ -1,4 +1,5 @@
 import { apiVersion } from '../../../contract/api.ts'
+import type { TraceHeaders } from '../../platform/trace-context.ts'
 import type { Call } from '../core/call.ts'
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
@@ -9,11 +10,10 @@ const forwardedToAnthropic = /^(anthropic-|x-claude-code-)/
 const forwardedToOpenAi = /^openai-(?!organization$|project$)/
 
 /** What a call passes on in headers. */
-type Forwarding = Pick<Call, 'headers' | 'traceparent'>
+type Forwarding = Pick<Call, 'headers' | 'trace'>
 
 /** Trace context for the upstream, where that is configured. */
-export const traceOf = ({ traceparent }: Forwarding): { traceparent?: string } =>
-  traceparent === undefined ? {} : { traceparent }
+export const traceOf = ({ trace }: Forwarding): Partial<TraceHeaders> => trace ?? {}
 
 /** Headers of every request to an upstream. */
 export const ownHeaders = {

@@ -2,7 +2,7 @@ import { apiVersion } from '../../../contract/api.ts'
 import { ownServerName } from '../../../contract/mcp.ts'
 import type { OpenTask, TaskLog } from '../../a2a/task-log.ts'
 import type { Agents } from '../../agents/agents.ts'
-import type { Caller } from '../../http/caller.ts'
+import { type Caller, tracedCaller } from '../../http/caller.ts'
 import { rpcCodes } from '../../http/json-rpc-error.ts'
 import { AppError, invalid, notFound } from '../../platform/errors.ts'
 import { isRecord, type Json, recordOf, textOf } from '../../platform/json.ts'
@@ -72,13 +72,14 @@ export function createOwnServer({ agents, calls, log }: Deps) {
 
   async function calledAgent(id: string, args: Json, request: OwnRequest): Promise<Json> {
     const { message, caller, key, disconnected } = request
-    const { requestState, inputResponses } = recordOf(message['params'])
+    const { requestState, inputResponses, _meta } = recordOf(message['params'])
     const agent = await agents.get(id, caller).catch((error: unknown) => {
       throw error instanceof AppError && error.code === 'not_found' ? unknownTool(id) : error
     })
     const task =
       requestState === undefined
-        ? await calls.start({ agent, args, caller, key })
+        ? // Clients of MCP may send the trace context in `_meta` instead of headers.
+          await calls.start({ agent, args, caller: tracedCaller(caller, recordOf(_meta)), key })
         : await answered(requestState, inputResponses, { agentId: agent.id, caller })
     if (isModern(message) && supportsTasks(message)) return { ...createdTask(task) }
     try {

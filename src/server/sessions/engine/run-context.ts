@@ -8,7 +8,6 @@ import { extendFold, type Fold, type FoldCache } from '../log/fold-cache.ts'
 import type { HistoryCache } from '../log/history-cache.ts'
 import type { HistoryStore } from '../log/history-store.ts'
 import type { LiveEvents } from '../log/live-events.ts'
-import type { EndedPrompt } from '../queue/prompt-ended.ts'
 import type { PromptStore, QueuedPrompt } from '../queue/prompt-store.ts'
 import type { SessionStore } from '../session-store.ts'
 import type { ApprovalStore } from '../waits/approval-store.ts'
@@ -56,7 +55,7 @@ export interface OneRun {
   /** Called when the run ends because it waits; table `waits` has what it waits for. */
   readonly onPark: () => void
   /** Called with all prompts of the run whenever the runtime reads them. */
-  readonly onPrompts: (prompts: readonly EndedPrompt[]) => void
+  readonly onPrompts: (prompts: readonly QueuedPrompt[]) => void
   /** Writes the files of prompts into the workspace. */
   readonly place: (prompts: readonly QueuedPrompt[]) => Promise<void>
 }
@@ -132,7 +131,7 @@ export function contextOf(
       },
       ...(ancestors.length < maxSubagentDepth &&
         subagentEntries(session.config).length > 0 && {
-          subagents: deps.subagents.ofRun({ leased, session, ancestors, prompt, signal, onPark }),
+          subagents: deps.subagents.ofRun({ runId, leased, session, ancestors, prompt, signal, onPark }),
         }),
       async postpone(ms: number) {
         await whileLeased(leased, () => prompts.putAside(leased, ms))

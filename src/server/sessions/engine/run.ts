@@ -4,6 +4,7 @@ import type { Freezes } from '../../controls/freezes.ts'
 import { AppError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Log } from '../../platform/log.ts'
+import { contextOf } from '../../platform/trace-context.ts'
 import {
   failed,
   idle,
@@ -15,6 +16,7 @@ import {
   RuntimeFailure,
   stopped,
 } from '../../runtimes/runtime.ts'
+import type { Telemetry, TracedRun } from '../../telemetry/telemetry.ts'
 import { subagentEntries } from '../../tools/subagents.ts'
 import type { Workspaces } from '../../workspaces/workspaces.ts'
 import { type EventLog, FenceLost, whileLeased } from '../log/event-log.ts'
@@ -28,7 +30,7 @@ import { runInputOf } from './forked-input.ts'
 import type { LeasedSession } from './leases.ts'
 import { createPlacement, type PlacementDeps } from './prompt-file-placement.ts'
 import { type RunClock, startRunClock } from './run-clock.ts'
-import { type ContextDeps, contextOf, type OneRun } from './run-context.ts'
+import { type ContextDeps, type OneRun, contextOf as runContextOf } from './run-context.ts'
 import { finish, pause, type RunEnd, stamped } from './run-end.ts'
 import type { RunStore } from './run-store.ts'
 import { type MoveDeps, readyWorkspace } from './workspace-move.ts'
@@ -49,6 +51,8 @@ export interface RunDeps extends ContextDeps, PlacementDeps, Pick<MoveDeps, 'fol
   readonly freezes?: Pick<Freezes, 'isAny' | 'stopOf'>
   readonly eventLog: EventLog
   readonly log: Log
+  /** Called when a run starts or continues here, and when prompts have joined it. */
+  readonly ran: Telemetry['ran']
 }
 
 /** The work of one run. */
@@ -94,8 +98,10 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<boolean> 
     isParked = true
   }
   let joined: readonly EndedPrompt[] | undefined
-  const onPrompts = (all: readonly EndedPrompt[]) => {
-    joined = all.filter(({ id }) => id !== prompt.id)
+  const onPrompts = (all: readonly QueuedPrompt[]) => {
+    const others = all.filter(({ id }) => id !== prompt.id)
+    if (others.length > (joined?.length ?? 0)) deps.ran(tracedRun(task, runId, others))
+    joined = others
   }
   const aborted = earlyEnd ? AbortSignal.abort() : signal
   const hasWorkspace = !rejection
@@ -228,7 +234,7 @@ async function drive(
       signal,
       isStopped,
       isDraining: () => deps.draining.aborted,
-      ...contextOf({ ...deps, history: input.history }, leased, {
+      ...runContextOf({ ...deps, history: input.history }, leased, {
         ...run,
         prompt,
         runtime,
@@ -277,10 +283,11 @@ const ended = [failed('model_request_failed_error', 'runtime ended without a res
 
 /** Marks the prompt as running and logs that, unless a previous owner or the acquisition of the lease already did. */
 async function begin(
-  { prompts, runs, eventLog }: RunDeps,
+  { prompts, runs, eventLog, ran }: RunDeps,
   { leased, prompt, isResumed }: Pick<RunTask, 'leased' | 'prompt' | 'isResumed'>,
   runId: string,
 ): Promise<void> {
+  ran(tracedRun({ leased, prompt }, runId, []))
   if (leased.begun) {
     leased.begun = undefined
     return
@@ -294,6 +301,17 @@ async function begin(
     runs.begin(leased, { promptId: prompt.id, runId }, events, on),
   )
 }
+
+/** Returns the run with the trace contexts of its prompt and of those that have joined it. */
+const tracedRun = (
+  { leased, prompt }: Pick<RunTask, 'leased' | 'prompt'>,
+  runId: string,
+  joined: readonly QueuedPrompt[],
+): TracedRun => ({
+  sessionId: leased.sessionId,
+  runId,
+  requests: [prompt, ...joined].map(({ traceparent, tracestate }) => contextOf({ traceparent, tracestate })),
+})
 
 function rejectionOf({ logCap }: RunDeps, { prompt, row, isResumed }: RunTask): readonly NewEvent[] | undefined {
   if (prompt.state === 'running' && isResumed && prompt.resumes >= maxResumes) {

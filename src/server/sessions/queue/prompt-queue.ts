@@ -234,7 +234,7 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
     async enqueueCompaction(client: Queryable, target: CompactTarget, unpublished: Appended[]): Promise<string> {
       const { id: sessionId, caller, model, mode } = target
       const id = newId('msg')
-      const by = { principal: caller.principal, keyId: caller.key?.id }
+      const by = { principal: caller.principal, keyId: caller.key?.id, trace: caller.trace }
       const given = { id, sessionId, parts: [], model, system: undefined, mode, messageId: undefined, ...by }
       const message = withId({ type: 'user.compact', prompt_id: id, model })
       const { outcome, events } = await prompts.accept(client, given, { message, maxWaiting })
@@ -249,11 +249,11 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
 }
 
 /** Builds the prompt to store and its message for the log. */
-function newPrompt(sessionId: string, { principal, key }: Caller, prompt: PromptWrite) {
+function newPrompt(sessionId: string, { principal, key, trace }: Caller, prompt: PromptWrite) {
   const { parts, model, system, messageId, mode = 'enqueue' } = prompt
   const id = newId('msg')
   const message = withId({ type: 'user.message', content: parts, prompt_id: id, model })
-  return { given: { id, sessionId, parts, model, system, mode, messageId, principal, keyId: key?.id }, message }
+  return { given: { id, sessionId, parts, model, system, mode, messageId, principal, keyId: key?.id, trace }, message }
 }
 
 const rejections: Partial<Record<Accepted['outcome'], () => AppError>> = {

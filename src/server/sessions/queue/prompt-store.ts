@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import type { SessionEvent } from '../../../contract/events.ts'
 import type { Prompt, PromptKind, PromptMode, PromptPart, PromptState } from '../../../contract/prompts.ts'
 import { newId } from '../../platform/ids.ts'
+import type { TraceHeaders } from '../../platform/trace-context.ts'
 import { leaseSeconds } from '../lease-time.ts'
 import {
   appended,
@@ -39,6 +40,9 @@ export interface QueuedPrompt {
   readonly stop_requested: boolean
   /** Milliseconds that its previous runs worked before they had to wait. */
   readonly ran_ms: number
+  /** Trace context of the request that sent it. */
+  readonly traceparent: string | null
+  readonly tracestate: string | null
 }
 
 export interface NewPrompt {
@@ -51,6 +55,8 @@ export interface NewPrompt {
   readonly messageId: string | undefined
   readonly principal: string
   readonly keyId: string | undefined
+  /** Trace context of its request. */
+  readonly trace?: TraceHeaders | undefined
 }
 
 /** A request to the owner of a session. */
@@ -90,12 +96,17 @@ interface AcceptedRow extends StoredRow {
 
 const notAccepted = { outcome: 'gone', prompt_id: null, fence: 0, taken: null } as const
 
-const acceptText = `
-  select * from accept_prompt(
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, interval '${leaseSeconds} seconds', $16, $17)`
+const acceptArguments = `
+  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, interval '${leaseSeconds} seconds', $16, $17`
+
+const acceptText = { name: 'accept_prompt', text: `select * from accept_prompt(${acceptArguments})` }
+const acceptTracedText = {
+  name: 'accept_traced_prompt',
+  text: `select * from accept_traced_prompt(${acceptArguments}, $18, $19)`,
+}
 
 const columns =
-  'id, session_id, kind, parts, model, system, mode, state, principal, key_id, run_id, resumes, stop_requested, ran_ms, output_schema, message_id'
+  'id, session_id, kind, parts, model, system, mode, state, principal, key_id, run_id, resumes, stop_requested, ran_ms, output_schema, message_id, traceparent, tracestate'
 
 /** SQL for the first prompt in the queue of a session: one interrupted by a crash, else the first waiting one. */
 export const firstInLine = (what: string, session: string): string => `
@@ -135,7 +146,7 @@ const joinText = `
   ) of_run order by position`
 
 /** Returns the row of a prompt that has not run yet. */
-const asQueued = ({ id, sessionId, parts, model, system, mode, messageId, principal, keyId }: NewPrompt) => ({
+const asQueued = ({ id, sessionId, parts, model, system, mode, messageId, principal, keyId, trace }: NewPrompt) => ({
   id,
   session_id: sessionId,
   kind: 'prompt' as const,
@@ -151,6 +162,8 @@ const asQueued = ({ id, sessionId, parts, model, system, mode, messageId, princi
   resumes: 0,
   stop_requested: false,
   ran_ms: 0,
+  traceparent: trace?.traceparent ?? null,
+  tracestate: trace?.tracestate ?? null,
 })
 
 /** Table `prompts`: the queue of each session. */
@@ -174,7 +187,7 @@ export function promptStore(pool: Pool) {
       prompt: NewPrompt,
       { message, maxWaiting, taker }: { message: NamedEvent; maxWaiting: number; taker?: string | undefined },
     ): Promise<Accepted> {
-      const { id, sessionId, parts, model, system, mode, messageId, principal, keyId } = prompt
+      const { id, sessionId, parts, model, system, mode, messageId, principal, keyId, trace } = prompt
       const values = [
         sessionId,
         id,
@@ -190,9 +203,15 @@ export function promptStore(pool: Pool) {
       const runId = newId('run')
       const running = withId({ type: 'session.status_running', prompt_id: id, run_id: runId })
       const { rows } = await on.query<AcceptedRow>({
-        name: 'accept_prompt',
-        text: acceptText,
-        values: [...values, ...columnsOf([message]), taker, runId, running.id],
+        ...(trace ? acceptTracedText : acceptText),
+        values: [
+          ...values,
+          ...columnsOf([message]),
+          taker,
+          runId,
+          running.id,
+          ...(trace ? [trace.traceparent, trace.tracestate] : []),
+        ],
       })
       const [{ outcome, prompt_id, fence, taken: session } = notAccepted] = rows
       const named = session ? [message, running] : [message]

@@ -7,6 +7,7 @@ import type { Keys } from '../../keys/keys.ts'
 import { AppError, DatabaseUnavailable } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { recordOf } from '../../platform/json.ts'
+import type { TraceHeaders } from '../../platform/trace-context.ts'
 import type { RunPrompt, RunSession } from '../../runtimes/runtime.ts'
 import {
   maxParallelCalls,
@@ -33,10 +34,13 @@ interface Deps {
   readonly eventLog: Pick<EventLog, 'append'>
   /** Creates a session and queues its prompt inside a transaction. */
   readonly startWithin: Creation['startWithin']
+  /** Returns the trace context of a tool call; undefined while nothing is traced. */
+  readonly traceOf: (call: { sessionId: string; runId: string; toolUseId: string }) => TraceHeaders | undefined
 }
 
 /** The run that calls agents. */
 interface CallingRun {
+  readonly runId: string
   readonly leased: Writer
   readonly session: RunSession
   /** The sessions above it. */
@@ -68,8 +72,10 @@ export function createSubagents(deps: Deps) {
       return `was not called: unknown argument ${unknown.slice(0, 100)}; prompt is the only one`
     if (typeof prompt !== 'string' || prompt.trim() === '')
       return 'was not called: prompt must be a text that is not empty'
-    const caller = await callerOf(deps, run)
-    if (!caller) return 'was not called: the key of the prompt was revoked or has expired'
+    const payer = await callerOf(deps, run)
+    if (!payer) return 'was not called: the key of the prompt was revoked or has expired'
+    const trace = deps.traceOf({ sessionId: run.session.id, runId: run.runId, toolUseId: call.tool_use_id })
+    const caller = trace ? { ...payer, trace } : payer
     const childId = newId('ses')
     const { agent_name } = call
     const thread = { session_thread_id: childId, tool_use_id: call.tool_use_id }

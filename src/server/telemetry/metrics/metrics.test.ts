@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import type { UsageRow } from '../../usage/store.ts'
-import { noTelemetry } from '../telemetry.ts'
+import { combined, noReceiver } from '../telemetry.ts'
 import { boundedNames } from './bounded-names.ts'
 import { pageFor } from './formats.ts'
 import { createMetrics } from './metrics.ts'
@@ -46,7 +46,7 @@ function metricsOf({ read = async () => counts }: { read?: () => Promise<typeof 
     role: 'all',
     log: pino({ level: 'silent' }),
   })
-  return { ...metrics, reads: () => reads }
+  return { ...metrics, telemetry: combined([metrics.receiver]), reads: () => reads }
 }
 
 const row = {
@@ -154,5 +154,5 @@ test('OpenMetrics names counters without _total in their metadata and ends with 
 })
 
 test('metrics receive everything that telemetry reports', () => {
-  assert.deepEqual(Object.keys(metricsOf().telemetry).sort(), Object.keys(noTelemetry).sort())
+  assert.deepEqual(Object.keys(metricsOf().receiver).sort(), Object.keys(noReceiver).sort())
 })

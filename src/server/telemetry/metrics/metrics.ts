@@ -1,7 +1,7 @@
 import type { Deployment } from '../../../contract/deployments.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Counts } from '../counts-store.ts'
-import type { Telemetry } from '../telemetry.ts'
+import type { TelemetryReceiver } from '../telemetry.ts'
 import { otherName } from './bounded-names.ts'
 import { createCallMetrics } from './call-metrics.ts'
 import { createDatabaseMetrics, type PoolState } from './database-metrics.ts'
@@ -41,7 +41,7 @@ interface Deps {
 
 /** The metrics of this process. */
 export interface Metrics {
-  readonly telemetry: Telemetry
+  readonly receiver: TelemetryReceiver
   /** Returns all metrics in the text format of Prometheus. Concurrent scrapes share the queries of the database. */
   scrape(): Promise<string>
 }
@@ -51,7 +51,7 @@ export function createMetrics(deps: Deps): Metrics {
   const readDatabase = createDatabaseMetrics({ instruments, ...deps })
   instruments.set('switchyard_build_info', 1, { version: deps.version, role: deps.role })
   return {
-    telemetry: {
+    receiver: {
       ...createCallMetrics({ instruments, aliasOf: deps.aliasOf }),
       ...createSessionMetrics(instruments),
     },

@@ -1,26 +1,22 @@
-import { createOpenRuns, type EndedRun } from '../open-runs.ts'
-import { createOpenToolCalls, type EndedToolCall } from '../open-tool-calls.ts'
-import type { Telemetry } from '../telemetry.ts'
+import type { EndedRun } from '../open-runs.ts'
+import type { EndedToolCall } from '../open-tool-calls.ts'
+import type { TelemetryReceiver } from '../telemetry.ts'
 import type { Instruments } from './instruments.ts'
 
 /** Metrics of sessions, triggers and sweeps. */
 export function createSessionMetrics(
   instruments: Instruments,
-): Pick<Telemetry, 'leased' | 'stored' | 'swept' | 'ticked' | 'delivered'> {
-  const runs = createOpenRuns()
-  const toolCalls = createOpenToolCalls()
+): Pick<TelemetryReceiver, 'leased' | 'ran' | 'followed' | 'swept' | 'ticked' | 'delivered'> {
   return {
     leased(isTakeover) {
       instruments.count('switchyard_leases_acquired_total')
       if (isTakeover) instruments.count('switchyard_takeovers_total')
     },
-    stored(sessionId, events) {
-      for (const event of events) {
-        const run = runs.note(sessionId, event)
-        if (run) countRun(instruments, run)
-        const call = toolCalls.note(sessionId, event)
-        if (call) countToolCall(instruments, call)
-      }
+    // Runs are counted at their end.
+    ran: () => {},
+    followed(_sessionId, _event, { endedRun, endedCall }) {
+      if (endedRun) countRun(instruments, endedRun)
+      if (endedCall) countToolCall(instruments, endedCall)
     },
     swept(sweep, ms, isFailed) {
       const outcome = isFailed ? 'failed' : 'ok'

@@ -1,23 +1,27 @@
 import type { UsageRow } from '../../usage/store.ts'
 import { errorTypeOf, inputTokensOf, operationOf, providerNameOf } from '../gen-ai.ts'
 import type { Span } from './span.ts'
-import { contextOf, spanIdOf, type TraceContext } from './trace-context.ts'
+import { type Continued, spanIdOf } from './trace-ids.ts'
+
+/** Returns the span id of a model call. */
+export const callSpanIdOf = (requestId: string): string => spanIdOf(`call ${requestId}`)
 
 interface Placed {
-  readonly context: TraceContext
+  readonly trace: Continued
   /** Span id of the step of the session that makes the call; undefined outside of one. */
   readonly stepId: string | undefined
 }
 
 /** Returns the span of a booked model call that ends now. */
-export function spanOfCall(row: UsageRow, { context, stepId }: Placed): Span {
+export function spanOfCall(row: UsageRow, { trace, stepId }: Placed): Span {
   const endMs = Date.now()
   const operation = operationOf(row)
   const error = errorTypeOf(row)
   return {
-    traceId: context.traceId,
-    spanId: context.spanId,
-    parentId: parentOf(row, stepId),
+    traceId: trace.traceId,
+    spanId: callSpanIdOf(row.request_id ?? ''),
+    parentId: parentOf(row, { trace, stepId }),
+    state: trace.state,
     name: `${operation} ${row.alias}`,
     kind: 'client',
     startMs: endMs - Number(row.total_ms ?? 0),
@@ -48,5 +52,6 @@ export function spanOfCall(row: UsageRow, { context, stepId }: Placed): Span {
   }
 }
 
-const parentOf = ({ traceparent, run_id }: UsageRow, stepId: string | undefined): string | undefined =>
-  contextOf(traceparent)?.spanId ?? stepId ?? (run_id ? spanIdOf(run_id) : undefined)
+/** A call of a session is below its step, unless a program of the session has sent its own context. */
+const parentOf = ({ trace: sent, run_id }: UsageRow, { trace, stepId }: Placed): string | undefined =>
+  sent || !run_id ? trace.parentId : (stepId ?? spanIdOf(run_id))

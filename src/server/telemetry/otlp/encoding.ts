@@ -1,7 +1,8 @@
 import { isRecord, jsonOr } from '../../platform/json.ts'
 import { type Attributes, attributeOf, encodedAttributes, nanoseconds } from '../../platform/otlp.ts'
+import type { TraceContext } from '../../platform/trace-context.ts'
 import type { Span } from './span.ts'
-import { traceIdOf } from './trace-context.ts'
+import { traceIdOf } from './trace-ids.ts'
 
 // The JSON encoding of OTLP 1.x: ids are hexadecimal digits, enumerations are numbers.
 
@@ -17,16 +18,24 @@ export const tracesBody = (resource: Attributes, spans: readonly Span[]): string
     ],
   })
 
-const encodedSpan = ({ traceId, spanId, parentId, name, kind, startMs, endMs, attributes, error }: Span) => ({
+const encodedSpan = ({ traceId, spanId, parentId, state, links = [], ...span }: Span) => ({
   traceId,
   spanId,
   ...(parentId !== undefined && { parentSpanId: parentId }),
-  name,
-  kind: spanKinds[kind],
-  startTimeUnixNano: nanoseconds(startMs),
-  endTimeUnixNano: nanoseconds(Math.max(startMs, endMs)),
-  attributes: encodedAttributes(attributes),
-  status: error === undefined ? {} : { code: errorStatus, message: error },
+  ...(state !== undefined && { traceState: state }),
+  name: span.name,
+  kind: spanKinds[span.kind],
+  startTimeUnixNano: nanoseconds(span.startMs),
+  endTimeUnixNano: nanoseconds(Math.max(span.startMs, span.endMs)),
+  attributes: encodedAttributes(span.attributes),
+  ...(links.length > 0 && { links: links.map(encodedLink) }),
+  status: span.error === undefined ? {} : { code: errorStatus, message: span.error },
+})
+
+const encodedLink = ({ traceId, spanId, state }: TraceContext) => ({
+  traceId,
+  spanId,
+  ...(state !== undefined && { traceState: state }),
 })
 
 /** Returns the body of a request to `/v1/logs`. `lines` are lines of the log as JSON. */

@@ -1,13 +1,17 @@
 import { type SessionEvent, textOfContent } from '../../../contract/events.ts'
 import type { Attributes } from '../../platform/otlp.ts'
 import { Recent } from '../../platform/recent.ts'
-import { createOpenRuns, type EndedRun, type OpenRun } from '../open-runs.ts'
-import { createOpenToolCalls, type EndedToolCall } from '../open-tool-calls.ts'
+import type { EndedRun, OpenRun } from '../open-runs.ts'
+import type { EndedToolCall } from '../open-tool-calls.ts'
+import type { Followed } from '../session-follower.ts'
+import type { RunTrace, RunTraces } from './run-traces.ts'
 import type { Span } from './span.ts'
-import { spanIdOf, traceIdOf } from './trace-context.ts'
+import { spanIdOf, toolSpanIdOf } from './trace-ids.ts'
 
 interface Options {
+  /** Called with each ended span of a sampled run. */
   readonly add: (span: Span) => void
+  readonly traces: RunTraces
   /** True: spans contain messages, arguments and results. */
   readonly hasContent: boolean
 }
@@ -22,7 +26,7 @@ interface Open {
 
 /** Spans of runs, steps and tool calls, from the events of sessions. */
 export interface SessionSpans {
-  note(sessionId: string, event: SessionEvent): void
+  followed(sessionId: string, event: SessionEvent, found: Followed): void
   /** Returns the span id of the current step of a session; undefined without one. */
   stepOf(sessionId: string): string | undefined
   noteAgent(sessionId: string, agentId: string): void
@@ -34,9 +38,7 @@ const maxInputs = 1_000
 /** Longest content of one attribute in characters. */
 const maxContent = 32_000
 
-export function createSessionSpans({ add, hasContent }: Options): SessionSpans {
-  const runs = createOpenRuns()
-  const toolCalls = createOpenToolCalls()
+export function createSessionSpans({ add, traces, hasContent }: Options): SessionSpans {
   const open = new Recent<Open>(maxOpen)
   /** By prompt. */
   const inputs = new Recent<string>(maxInputs)
@@ -54,7 +56,14 @@ export function createSessionSpans({ add, hasContent }: Options): SessionSpans {
     openOf(sessionId).step = undefined
     const attributes = { 'gen_ai.conversation.id': sessionId, 'switchyard.run_id': runId }
     const { id, startMs } = step
-    add({ ...placed(runId, spanIdOf(id), spanIdOf(runId)), name: 'step', kind: 'internal', startMs, endMs, attributes })
+    const ids = { spanId: spanIdOf(id), parentId: spanIdOf(runId) }
+    addOfRun(runId, { ...ids, name: 'step', kind: 'internal', startMs, endMs, attributes })
+  }
+
+  /** Adds a span in the trace of a run, unless that is not sampled. */
+  function addOfRun(runId: string, span: SpanOfRun): void {
+    const { traceId, isSampled, state } = traces.of(runId)
+    if (isSampled) add({ ...span, traceId, state })
   }
 
   function noteContent(sessionId: string, event: SessionEvent): void {
@@ -64,41 +73,41 @@ export function createSessionSpans({ add, hasContent }: Options): SessionSpans {
     if (event.type === 'agent.message') openOf(sessionId).output = textOfContent(event.content)
   }
 
+  function stepOf(sessionId: string): string | undefined {
+    const step = open.get(sessionId)?.step
+    return step && spanIdOf(step.id)
+  }
+
   return {
-    stepOf(sessionId) {
-      const step = open.get(sessionId)?.step
-      return step && spanIdOf(step.id)
-    },
+    stepOf,
     noteAgent(sessionId, agentId) {
       const found = open.get(sessionId)
       if (found) found.agentId = agentId
     },
-    note(sessionId, event) {
+    followed(sessionId, event, { run, endedCall, endedRun }) {
       if (hasContent) noteContent(sessionId, event)
-      const run = runs.of(sessionId)
       if (event.type === 'span.model_request_start' && run) {
         const startMs = Date.parse(event.processed_at)
         endStep(sessionId, run, startMs)
         openOf(sessionId).step = { id: event.id, startMs }
       }
-      const call = toolCalls.note(sessionId, event)
-      if (call && run) add(spanOfToolCall(call, { sessionId, run, stepId: this.stepOf(sessionId), hasContent }))
-      const ended = runs.note(sessionId, event)
-      if (!ended) return
-      endStep(sessionId, ended, ended.endMs)
+      if (endedCall && run) {
+        const around = { sessionId, run, stepId: stepOf(sessionId), hasContent }
+        addOfRun(run.runId, spanOfToolCall(endedCall, around))
+      }
+      if (!endedRun) return
+      endStep(sessionId, endedRun, endedRun.endMs)
       const { agentId, output } = openOf(sessionId)
-      const input = ended.promptId === undefined ? undefined : inputs.take(ended.promptId)
-      add(spanOfRun(ended, sessionId, { agentId, input, output }))
+      const { runId, promptId } = endedRun
+      const input = promptId === undefined ? undefined : inputs.take(promptId)
+      addOfRun(runId, spanOfRun(endedRun, sessionId, { agentId, input, output, trace: traces.of(runId) }))
       open.take(sessionId)
     },
   }
 }
 
-const placed = (runId: string, spanId: string, parentId: string | undefined) => ({
-  traceId: traceIdOf(runId),
-  spanId,
-  parentId,
-})
+/** The trace is that of the run. */
+type SpanOfRun = Omit<Span, 'traceId' | 'state'>
 
 interface Around {
   readonly sessionId: string
@@ -107,13 +116,14 @@ interface Around {
   readonly hasContent: boolean
 }
 
-function spanOfToolCall(call: EndedToolCall, { sessionId, run, stepId, hasContent }: Around): Span {
+function spanOfToolCall(call: EndedToolCall, { sessionId, run, stepId, hasContent }: Around): SpanOfRun {
   const { id, tool, kind, startMs, endMs, isError, input, content } = call
   const shown: Attributes = hasContent
     ? { 'gen_ai.tool.call.arguments': contentOf(input), 'gen_ai.tool.call.result': contentOf(content) }
     : {}
   return {
-    ...placed(run.runId, spanIdOf(`tool ${sessionId} ${id}`), stepId ?? spanIdOf(run.runId)),
+    spanId: toolSpanIdOf(sessionId, id),
+    parentId: stepId ?? spanIdOf(run.runId),
     name: `execute_tool ${tool}`,
     kind: 'internal',
     startMs,
@@ -133,18 +143,21 @@ function spanOfToolCall(call: EndedToolCall, { sessionId, run, stepId, hasConten
 }
 
 interface Known {
+  readonly trace: RunTrace
   readonly agentId: string | undefined
   readonly input: string | undefined
   readonly output: string | undefined
 }
 
 /** A part of a run without its start, such as after a takeover, is a child of the run. */
-function spanOfRun({ runId, promptId, startMs, endMs, outcome }: EndedRun, sessionId: string, known: Known): Span {
+function spanOfRun({ runId, promptId, startMs, endMs, outcome }: EndedRun, sessionId: string, known: Known): SpanOfRun {
   const root = spanIdOf(runId)
   const isWhole = startMs !== undefined
-  const { agentId, input, output } = known
+  const { agentId, input, output, trace } = known
   return {
-    ...placed(runId, isWhole ? root : spanIdOf(`${runId} ${endMs}`), isWhole ? undefined : root),
+    spanId: isWhole ? root : spanIdOf(`${runId} ${endMs}`),
+    parentId: isWhole ? trace.parentId : root,
+    links: trace.links,
     name: 'invoke_agent',
     kind: 'internal',
     startMs: startMs ?? endMs,

@@ -41,6 +41,8 @@ const stored: readonly (readonly [name: string, webhook: WebhookConfig])[] = [
       rpm_limit: 5,
       files: { each: 'mail.attachments', data: 'content' },
       reply: { type: 'callback', secret_key: 'R', url: 'https://example.com/r' },
+      title: '{{issue.title}}',
+      environment: { repository: 'https://example.com/a/b', auto_create_pr: true },
     },
   ],
 ]

@@ -30,6 +30,8 @@ export interface SetupDraft {
   readonly rpmLimit: number | undefined
   readonly files: NonNullable<WebhookConfig['files']> | undefined
   readonly reply: WebhookReplySettings | undefined
+  readonly title: string | undefined
+  readonly environment: NonNullable<WebhookConfig['environment']> | undefined
 }
 
 /** Name of the entry that the service reads without `secret_key`. */
@@ -62,6 +64,8 @@ export function setupOf(agent: Pick<Agent, 'id' | 'config'>): SetupDraft {
     rpmLimit: stored.rpm_limit ?? undefined,
     files: stored.files ?? undefined,
     reply: stored.reply ?? undefined,
+    title: stored.title ?? undefined,
+    environment: stored.environment ?? undefined,
   }
 }
 
@@ -87,6 +91,8 @@ export function settingsFrom(draft: SetupDraft, agentId: string): WebhookConfig 
     ...(draft.rpmLimit !== undefined && { rpm_limit: draft.rpmLimit }),
     ...(draft.files && { files: draft.files }),
     ...(draft.reply && { reply: draft.reply }),
+    ...(draft.title && { title: draft.title }),
+    ...(draft.environment && { environment: draft.environment }),
   }
 }
 

@@ -1,0 +1,34 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+
+const root = join(import.meta.dirname, '..', '..', '..')
+
+/** How a command line ended. */
+export interface Ended {
+  /** Null when a signal ended it. */
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs the real program to its end, with only these variables. Interrupts it as Ctrl-C does when `stop` resolves. */
+export async function runSwitchyard(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  stop?: Promise<unknown>,
+): Promise<Ended> {
+  const program = process.env['SWITCHYARD_TEST_PROGRAM'] ?? join(root, 'src', 'cli', 'main.ts')
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd: root,
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  void stop?.then(() => child.kill('SIGINT'))
+  const exit = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', resolve)
+  })
+  const [code, stdout, stderr] = await Promise.all([exit, text(child.stdout), text(child.stderr)])
+  return { code, stdout, stderr }
+}
