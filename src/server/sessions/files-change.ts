@@ -36,7 +36,6 @@ export const createFilesChange =
       const row = await store.find(id, caller.ownerScope, client)
       if (!row || row.deleted_at) throw notFound('session', id)
       if (await store.isBusy(client, id)) throw hasActiveRun(id)
-      if (row.checkpoint_id === null && row.data_folder !== null) throw notStored(id)
       const change = await work(row)
       if (!change) return false
       const appended = await eventLog.appendByCaller(client, id, [change.event])
@@ -53,7 +52,3 @@ const hasActiveRun = (id: string) =>
     'conflict',
     `session ${id} has an active run; wait until it ends, or stop it with POST /session/${id}/abort, then retry`,
   )
-
-/** A session of an older release has files but no checkpoint; storing a checkpoint without them would delete them. */
-const notStored = (id: string) =>
-  new AppError('conflict', `session ${id} has no checkpoint of its files yet; let it run a tool, then retry`)

@@ -24,8 +24,6 @@ import { namesOf, withEntry, withoutPath } from './tree.ts'
 export interface FilesOwner {
   readonly owner_id: string
   readonly checkpoint_id: string | null
-  /** Id of the data folder in which its tools ran last. */
-  readonly data_folder: string | null
 }
 
 /** Runs `work` on the files of a session without an active run, inside a transaction that has locked its row. */

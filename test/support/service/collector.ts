@@ -8,7 +8,7 @@ interface Attribute {
   readonly value: { readonly stringValue?: string; readonly intValue?: string; readonly boolValue?: boolean }
 }
 
-export interface FakeSpan {
+interface FakeSpan {
   readonly traceId: string
   readonly spanId: string
   readonly parentSpanId?: string
@@ -21,7 +21,7 @@ export interface FakeSpan {
   readonly attributes: readonly Attribute[]
 }
 
-export interface FakeRecord {
+interface FakeRecord {
   readonly body: { readonly stringValue: string }
   readonly traceId?: string
   readonly attributes: readonly Attribute[]

@@ -4,13 +4,13 @@ import type { BlockStart, UpstreamEvent } from '../core/answer-event.ts'
 // Messages as the OpenTelemetry conventions for generative AI write them.
 
 /** A part of a message: a text, a tool call, the result of one, or the type of a content that is left out. */
-export type MessagePart =
+type MessagePart =
   | { readonly type: 'text' | 'reasoning'; readonly content: string }
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly arguments: unknown }
   | { readonly type: 'tool_call_response'; readonly id: string; readonly response: string }
   | { readonly type: string }
 
-export interface Message {
+interface Message {
   readonly role: string
   readonly parts: readonly MessagePart[]
   /** Why an answer ended. */

@@ -10,7 +10,7 @@ import type { Span } from './span.ts'
 import { type Continued, continuedTrace, toolSpanIdOf } from './trace-ids.ts'
 
 /** Export of spans, and the trace context for what this process calls. */
-export interface Tracing {
+interface Tracing {
   readonly receiver: TelemetryReceiver
   /** Adds the trace context to every call, for upstreams. Returns `call` itself unless that is configured. */
   traced(call: Gateway['call']): Gateway['call']
