@@ -1,6 +1,6 @@
 // The import directions of docs/architecture.md. `npm run check` also fails when no module was examined.
 const features =
-  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|contexts|controls|model-settings|gateway|litellm|log-sinks|agents|managed-agents|egress|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|telemetry|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
+  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|contexts|controls|model-settings|gateway|litellm|log-sinks|agents|managed-agents|egress|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|sign-in|skills|teams|telemetry|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
 const nouns = [
   'a2a/(questions|task-log|task-reading|task-store)',
   'agents/(agents|store|stored-agent)',
@@ -10,7 +10,7 @@ const nouns = [
   'egress/(egress|inner-host|check-network|session-secrets)',
   'gateway/(gateway|core/call|tokens/(estimate|token-counts))',
   'http/(caller|idempotency)',
-  'keys/(keys|run-as|import)',
+  'keys/(keys|run-as|import|sign-in-keys|store)',
   'mcp/registry/servers',
   'mcp/agents/(agent-mcp|agent-mcp-check)',
   'memories/session-memories',
@@ -18,6 +18,8 @@ const nouns = [
   'sandboxes/(sandbox|sandboxes|check-sandbox|beneath|bounded-output|workspace-path)',
   'opencode/(messages|session)',
   'sessions/(sessions|next-prompt|waits/approvals|waits/custom-tool-calls|log/(event-store|live-events|remote-previews|conversation|log-page|run-answer))',
+  'sign-in/claims',
+  'teams/people',
   'telemetry/telemetry',
   'schedules/store',
   'webhooks/(webhooks|delivery-counts)',

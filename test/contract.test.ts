@@ -107,6 +107,9 @@ test('S07: public routes answer without a key', async () => {
       '/docs',
       '/docs/reference.js',
       '/api/sign-in',
+      '/api/sign-in/sso',
+      '/oauth/sign-in/callback',
+      '/api/sign-in',
       '/api/sign-in',
       '/oauth/mcp/callback',
       '/oauth/mcp/callback',
@@ -114,9 +117,8 @@ test('S07: public routes answer without a key', async () => {
       '/approvals/{approval_id}',
     ],
   )
-  // Signed links have a token in place of a key, the callback of a login has its state, and signing in has the key in its body.
-  const isOpen = ({ path }: { readonly path: string }) =>
-    !path.includes('{') && path !== '/oauth/mcp/callback' && path !== '/api/sign-in'
+  // Signed links have a token in place of a key, callbacks of logins have their state, and signing in has the key in its body.
+  const isOpen = ({ path }: { readonly path: string }) => !/\{|^\/oauth\/|^\/api\/sign-in/.test(path)
   for (const route of publicRoutes.filter(isOpen)) {
     const answer = await send(stranger, lineOf(route))
     // Without the console its addresses redirect.

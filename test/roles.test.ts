@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { everyPath } from '../src/contract/api.ts'
 import type { Route } from '../src/contract/route.ts'
+import { teamRoutes } from '../src/contract/teams.ts'
+import { userRoutes } from '../src/contract/users.ts'
 import { holderOf } from './support/keys/virtual-keys.ts'
 import { eventually } from './support/service/eventually.ts'
-import { open, send, type Target } from './support/service/send.ts'
+import { open, send, sendOk, type Target } from './support/service/send.ts'
 import { startService } from './support/service/service.ts'
 
 const service = await startService()
@@ -14,6 +16,13 @@ const revoked = await holderOf(service, { role: 'admin' })
 await send(service, `DELETE /api/keys/${revoked.id}`)
 const expired = await holderOf(service, { role: 'admin', expires_at: new Date(Date.now() + 300).toISOString() })
 await eventually(async () => (await send(expired, 'GET /api/agents')).status === 401)
+
+/** Makes a user of this role; returns its id. */
+async function userWith(role: 'admin' | 'member' | 'viewer'): Promise<string> {
+  return (await sendOk<{ id: string }>(service, 'POST /api/users', { body: { name: role, role } })).id
+}
+
+const viewer = 'a viewer'
 
 /** Who calls, and what becomes of their calls to routes for keys and to routes for admins. */
 const callers: readonly (readonly [who: string, target: Target, keyed: Verdict, admin: Verdict])[] = [
@@ -30,11 +39,22 @@ const callers: readonly (readonly [who: string, target: Target, keyed: Verdict, 
     'let in',
   ],
   ['the master key', service, 'let in', 'let in'],
+  ['an admin', await holderOf(service, { user_id: await userWith('admin'), role: 'admin' }), 'let in', 'let in'],
+  ['a member', await holderOf(service, { user_id: await userWith('member'), role: 'admin' }), 'let in', 'refused'],
+  [viewer, await holderOf(service, { user_id: await userWith('viewer'), role: 'admin' }), 'let in', 'refused'],
 ]
 type Verdict = 'unknown' | 'refused' | 'let in'
 
 /** Routes for admins without limits, which a key with an owner is not. */
-const forWholeService: ReadonlySet<string> = new Set(['system.settings', 'deployments.end_cooldown', 'log_sinks.list'])
+const forWholeService: ReadonlySet<string> = new Set([
+  'system.settings',
+  'deployments.end_cooldown',
+  'log_sinks.list',
+  // A body without the required name is rejected first.
+  ...[...Object.values(userRoutes), ...Object.values(teamRoutes)]
+    .map(({ id }) => id)
+    .filter(id => !id.endsWith('.create')),
+])
 
 /** The route as a request line, with an id that nothing has in the place of each parameter. */
 const lineOf = ({ method, path }: Route): string =>
@@ -58,13 +78,15 @@ for (const route of everyPath) {
       const isLimited = forWholeService.has(route.id) && who === 'a key of role admin with an owner'
       const admin = isLimited ? 'refused' : ofAdmins
       const { status, text } = await ask(target, route)
+      const isRead = route.isRead ?? route.method === 'GET'
+      const own = who === viewer && !isRead ? 'refused' : keyed
       const expected = {
         public: 'let in',
         webhook: 'unknown',
         admin,
-        key: keyed,
-        'key-or-query': keyed,
-        'google-key': keyed,
+        key: own,
+        'key-or-query': own,
+        'google-key': own,
         // No agent of the name exists, so no card is public.
         'key-unless-public': keyed,
       } as const

@@ -163,6 +163,39 @@ export const vaultFinder: Finder = {
   },
 }
 
+/** People and service accounts, by name. */
+export const userFinder: Finder = {
+  kind: 'user',
+  isByName: true,
+  wholeId: wholeId('user'),
+  async list(client, page) {
+    const { users, next_cursor } = await client.users.list({ query: { limit, ...page } })
+    return pageOf(users, next_cursor, byName)
+  },
+}
+
+/** Teams, by name. */
+export const teamFinder: Finder = {
+  kind: 'team',
+  isByName: true,
+  wholeId: wholeId('team'),
+  async list(client, page) {
+    const { teams, next_cursor } = await client.teams.list({ query: { limit, ...page } })
+    return pageOf(teams, next_cursor, byName)
+  },
+}
+
+/** Members of the team that the first argument names, by name. */
+export const memberFinder: Finder = {
+  kind: 'member',
+  isByName: true,
+  wholeId: wholeId('user'),
+  async list(client, page, [team_id = '']) {
+    const { members, next_cursor } = await client.teams.members({ params: { team_id }, query: { limit, ...page } })
+    return pageOf(members, next_cursor, ({ user_id, name }) => ({ id: user_id, name }))
+  },
+}
+
 /** Providers, by id. */
 export const providerFinder: Finder = {
   kind: 'provider',

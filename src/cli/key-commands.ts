@@ -2,9 +2,9 @@ import { type Command, Option } from 'commander'
 import { type ApiKeyWrite, keyRoutes } from '../contract/keys.ts'
 import { type NativeProvider, nativeProviders } from '../contract/native.ts'
 import { destroying, yesOption } from './confirm.ts'
-import { keyFinder } from './finders.ts'
+import { keyFinder, teamFinder, userFinder } from './finders.ts'
 import { createKey, listKeys, revokeKey, rotateKey } from './keys.ts'
-import { NameArgument } from './names.ts'
+import { NameArgument, NameOption } from './names.ts'
 import { dollars, someText, wholeNumber } from './parse.ts'
 import { addRouteCommand } from './resources/route-command.ts'
 import { details } from './resources/show.ts'
@@ -20,7 +20,9 @@ interface ListOptions {
 interface CreateOptions {
   readonly label?: string
   readonly owner?: string
-  readonly role?: 'user' | 'admin'
+  readonly user?: string
+  readonly team?: string
+  readonly role?: 'user' | 'admin' | 'viewer'
   readonly model?: readonly string[]
   readonly passthrough?: readonly NativeProvider[]
   readonly cache?: string
@@ -100,7 +102,9 @@ function addCreate(keys: Command, { doing }: Registry): void {
     .description('create a key and print it once')
     .option('--label <text>', 'label of the key')
     .option('--owner <name>', 'restrict the key to objects of this owner')
-    .addOption(new Option('--role <role>', 'role of the key').choices(['user', 'admin']))
+    .addOption(new NameOption('--user <user>', 'user or service account that the key belongs to', userFinder))
+    .addOption(new NameOption('--team <team>', 'team that pays and whose models apply', teamFinder))
+    .addOption(new Option('--role <role>', 'role of the key').choices(['user', 'admin', 'viewer']))
     .option('--model <name...>', 'allowed models, such as sonnet or openai/*; all by default')
     .addOption(
       new Option('--passthrough <provider...>', 'providers whose native API the key may use; none by default').choices(
@@ -132,6 +136,8 @@ function fieldsOf(options: CreateOptions): ApiKeyWrite {
   const {
     label,
     owner,
+    user,
+    team,
     role,
     model,
     passthrough,
@@ -148,6 +154,8 @@ function fieldsOf(options: CreateOptions): ApiKeyWrite {
   const fields = {
     label,
     owner_id: owner,
+    user_id: user,
+    team_id: team,
     role,
     models: model && [...model],
     passthrough: passthrough && [...passthrough],

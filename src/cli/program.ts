@@ -20,6 +20,8 @@ import { addConfigCommands } from './resources/config.ts'
 import { addEnvironmentCommands } from './resources/environments.ts'
 import { addMcpCommands } from './resources/mcp.ts'
 import { addScheduleCommands } from './resources/schedules.ts'
+import { addTeamCommands } from './resources/teams.ts'
+import { addUserCommands } from './resources/users.ts'
 import { addVaultCommands } from './resources/vault.ts'
 import { addWebhookCommands } from './resources/webhooks.ts'
 import { addRuntimeCommands } from './runtime-commands.ts'
@@ -112,6 +114,8 @@ export function programOf(registry: Registry): Command {
   addScheduleCommands(program, registry)
   addWebhookCommands(program, registry)
   addVaultCommands(program, registry)
+  addUserCommands(program, registry)
+  addTeamCommands(program, registry)
   addBudgetCommands(program, registry)
   addMcpCommands(program, registry)
   addEnvironmentCommands(program, registry)

@@ -36,7 +36,9 @@ import { sessionRoutes } from './sessions.ts'
 import { skillRoutes } from './skills.ts'
 import { systemRoutes } from './system.ts'
 import type { TagName } from './tags.ts'
+import { teamRoutes } from './teams.ts'
 import { usageRoutes } from './usage.ts'
+import { userRoutes } from './users.ts'
 import { vaultRoutes } from './vault.ts'
 import { webhookCountRoutes } from './webhook-counts.ts'
 import { webhookEndpointRoutes } from './webhook-endpoints.ts'
@@ -83,6 +85,8 @@ export const api = {
   RuntimeHarnesses: harnessRoutes,
   AgentRuntimes: agentRuntimeRoutes,
   Keys: keyRoutes,
+  Users: userRoutes,
+  Teams: teamRoutes,
   Budgets: budgetRoutes,
   Controls: controlRoutes,
   Vault: vaultRoutes,

@@ -4,18 +4,20 @@ import { route } from './route.ts'
 import { BudgetDuration, NextCursor, Nullable, pageQuery, Usd } from './schemas.ts'
 
 // The limits of a key are fields of the key, so these routes do not set them.
-const writable = [Type.Literal('owner'), Type.Literal('agent'), Type.Literal('session')] as const
+const writable = [Type.Literal('owner'), Type.Literal('agent'), Type.Literal('session'), Type.Literal('team')] as const
 const WritableScope = named('WritableBudgetScope', Type.Union([...writable]))
 const Scope = named('BudgetScope', Type.Union([Type.Literal('key'), ...writable]))
 
-/** Limits of a key, an owner, an agent or a session, with the current use. */
+/** Limits of a key, an owner, an agent, a session or a team, with the current use. */
 export const Budget = named(
   'Budget',
   Type.Object({
     scope: Scope,
     scope_id: Type.String(),
     scope_name: Nullable(
-      Type.String({ description: 'Label of the key, name of the agent or title of the session; null for an owner' }),
+      Type.String({
+        description: 'Label of the key, name of the agent or the team, or title of the session; null for an owner',
+      }),
     ),
     max_budget: Nullable(Type.Number({ description: 'US dollars per period; null: no limit' })),
     soft_budget: Nullable(Type.Number({ description: 'US dollars; from this amount on, answers carry a warning' })),
@@ -33,7 +35,7 @@ export type Budget = Static<typeof Budget>
 
 const Count = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
 
-/** All limits of an owner, an agent or a session. A limit that is absent or null does not apply. */
+/** All limits of an owner, an agent, a session or a team. A limit that is absent or null does not apply. */
 export const BudgetWrite = named(
   'BudgetWrite',
   Type.Object({
@@ -82,7 +84,8 @@ export const budgetRoutes = {
     body: BudgetWrite,
     responses: { 200: Budget },
     summary: 'Set a budget',
-    description: 'Replaces all limits of an owner, an agent or a session. The amount that was spent does not change.',
+    description:
+      'Replaces all limits of an owner, an agent, a session or a team. The budget of a team limits all keys of its members. The amount that was spent does not change.',
   }),
   remove: route({
     ...base,
@@ -92,6 +95,6 @@ export const budgetRoutes = {
     params: WritablePath,
     responses: { 204: null },
     summary: 'Remove a budget',
-    description: 'Removes the limits of an owner, an agent or a session.',
+    description: 'Removes the limits of an owner, an agent, a session or a team.',
   }),
 }

@@ -121,6 +121,7 @@ export const eventRoutes = {
   }),
   ticket: route({
     id: 'events.ticket',
+    isRead: true,
     method: 'POST',
     path: '/v1/sessions/{session_id}/events/tickets',
     access: 'key',

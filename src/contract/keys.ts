@@ -4,7 +4,12 @@ import { NativeProvider } from './native.ts'
 import { route } from './route.ts'
 import { BudgetDuration, DateTime, JsonObject, Name, NextCursor, Nullable, pageQuery, Usd } from './schemas.ts'
 
-export const KeyRole = named('KeyRole', Type.Union([Type.Literal('user'), Type.Literal('admin')]))
+export const KeyRole = named(
+  'KeyRole',
+  Type.Union([Type.Literal('user'), Type.Literal('admin'), Type.Literal('viewer')], {
+    description: '`viewer` may only read; `admin` may also change keys, models and users',
+  }),
+)
 export type KeyRole = Static<typeof KeyRole>
 
 const ShownTime = Type.String({ format: 'date-time' })
@@ -49,6 +54,15 @@ export const ApiKey = named(
     ),
     label: Type.String(),
     owner_id: Nullable(Type.String({ description: 'Owner whose objects the key sees; null: all owners' })),
+    user_id: Nullable(
+      Type.String({ description: 'User or service account of the key, whose role limits that of the key' }),
+    ),
+    team_id: Nullable(
+      Type.String({
+        description: 'Team that pays and whose models apply; null with `user_id`: the team that the user joined first',
+      }),
+    ),
+    is_sign_in: Type.Boolean({ description: 'True for the key behind the console sign-ins of a user' }),
     role: KeyRole,
     models: Type.Array(Type.String(), { description: 'Allowed models: names or `provider/*`; empty: all' }),
     passthrough: Type.Array(NativeProvider, {
@@ -95,6 +109,10 @@ export const ApiKeyWrite = named(
   Type.Object({
     label: Type.Optional(Type.String({ maxLength: 200 })),
     owner_id: Type.Optional(Nullable(Name)),
+    user_id: Type.Optional(
+      Nullable(Name, 'The key stops while this user or service account is disabled, and sees only its objects'),
+    ),
+    team_id: Type.Optional(Nullable(Name, 'A team of `user_id`, or any team for a key without a user')),
     role: Type.Optional(KeyRole),
     models: Type.Optional(
       Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }), { maxItems: 500 })),
@@ -140,6 +158,8 @@ export const keyRoutes = {
     query: Type.Object({
       ...pageQuery,
       owner_id: Type.Optional(Type.String({ maxLength: 200 })),
+      user_id: Type.Optional(Type.String({ maxLength: 200, description: 'Only keys of this user' })),
+      team_id: Type.Optional(Type.String({ maxLength: 200, description: 'Only keys with this `team_id`' })),
       parent_id: Type.Optional(
         Type.String({ maxLength: 200, description: 'Only keys that this key created, without their own' }),
       ),

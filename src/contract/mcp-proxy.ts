@@ -31,6 +31,7 @@ export const mcpProxyRoutes = {
   stream: route({
     ...proxy,
     id: 'mcp_proxy.stream',
+    isRead: false,
     method: 'GET',
     responses: { 200: Type.String() },
     produces: 'text/event-stream',

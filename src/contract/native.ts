@@ -38,6 +38,7 @@ const nativeRoute = (provider: NativeProvider, method: Method): Route =>
     access: provider === 'gemini' ? 'google-key' : 'key',
     errorShape: shapes[provider],
     bodyLimit: largestBody,
+    isRead: false,
     params: Type.Object({ path: Type.String({ description: 'Any path of the provider’s API, slashes included' }) }),
     responses: { 200: Type.Unknown({ description: 'Response of the provider, with its status' }) },
     relaysStatus: true,

@@ -49,6 +49,10 @@ export interface Route {
   readonly isForPrograms?: boolean
   /** True when processes of the role `worker`, which serve no API, serve it too. */
   readonly isOnWorkers?: boolean
+  /**
+   * True when viewers may call it although its method is not GET, since it changes nothing; false when they may not although it is.
+   */
+  readonly isRead?: boolean
   /** True when a request may omit the body. */
   readonly bodyOptional?: boolean
   /** Schema per status; null for a response without a body. */

@@ -86,6 +86,7 @@ const BudgetReached = named(
           Type.Literal('owner'),
           Type.Literal('agent'),
           Type.Literal('session'),
+          Type.Literal('team'),
           Type.Literal('all'),
         ],
         { description: 'Whose budget it is, or whose spending is frozen; `all` is a freeze only' },

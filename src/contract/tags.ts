@@ -47,6 +47,14 @@ export const tags = [
       'Tool servers of the Model Context Protocol: registered once, with their credentials, and called by any client through this service.',
   },
   {
+    name: 'Users',
+    description: 'People and service accounts: who may sign in and whose keys work, as admin, member or viewer.',
+  },
+  {
+    name: 'Teams',
+    description: 'Groups of users that share objects, a budget and a list of models.',
+  },
+  {
     name: 'Console',
     description:
       'What the web console needs besides the rest of this API: signing in with a key, and who is signed in.',
@@ -101,7 +109,7 @@ export const tags = [
   },
   {
     name: 'Budgets',
-    description: 'Spending limits of keys, owners, agents and sessions, and what is spent and reserved in each.',
+    description: 'Spending limits of keys, owners, agents, sessions and teams, and what is spent and reserved in each.',
   },
   {
     name: 'Kill switches',

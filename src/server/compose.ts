@@ -101,7 +101,12 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
   const { telemetry, traced, observeContent } = monitoring
   const ledger = composeLedger({ ...base, callPool, telemetry })
   const { usage, budgets, budgetRows, freezes, toolCalls } = ledger
-  const access = await composeAccess({ ...base, budgetRows, reloaded: () => calls.reloaded() })
+  const access = await composeAccess({
+    ...base,
+    budgetRows,
+    reloaded: () => calls.reloaded(),
+    network: () => ({ outbound, guard, publicUrl }),
+  })
   const { keys, tickets, logins, addressOf, vault, authenticate } = access
   const calls = composeGateway({ ...base, usage, budgets, freezes, telemetry, traced, observeContent })
   const { gateway, loop, files, outbound, guard, defaultModel } = calls

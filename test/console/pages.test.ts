@@ -68,7 +68,7 @@ test('the key of a user finds no page of administrators in the menu, and none is
   const ofAdministrators = all.filter(({ path }) => !offered.has(path))
   assert.deepEqual(
     ofAdministrators.map(({ title }) => title),
-    ['Models and providers', 'Runtimes', 'API keys', 'Budgets', 'Audit', 'Settings'],
+    ['Models and providers', 'Runtimes', 'API keys', 'Users', 'Teams', 'Budgets', 'Audit', 'Settings'],
   )
   for (const each of ofAdministrators) {
     await visit(user, service.url, each)

@@ -114,6 +114,27 @@ const ofHarness =
     const line = `${method} /api/runtime-harnesses/${body.alias}`
     return { ...sent, line, action: `runtime_harness.${verb}`, objectId: body.alias }
   }
+const idOfNew = async (line: string): Promise<string> =>
+  (await send(service, line, { body: { name: 'Audited' } })).json<{ id: string }>().id
+const ofUser =
+  (verb: string, method: string, sent: Sent = {}) =>
+  async (): Promise<Change> => {
+    const objectId = await idOfNew('POST /api/users')
+    return { ...sent, line: `${method} /api/users/${objectId}`, action: `user.${verb}`, objectId }
+  }
+const ofTeam =
+  (verb: string, method: string, sent: Sent = {}) =>
+  async (): Promise<Change> => {
+    const objectId = await idOfNew('POST /api/teams')
+    return { ...sent, line: `${method} /api/teams/${objectId}`, action: `team.${verb}`, objectId }
+  }
+/** A team with a member, or with none yet. */
+const ofMember = (verb: string, method: string, isMember: boolean) => async (): Promise<Change> => {
+  const objectId = await idOfNew('POST /api/teams')
+  const member = `/api/teams/${objectId}/members/${await idOfNew('POST /api/users')}`
+  if (isMember) await send(service, `PUT ${member}`)
+  return { line: `${method} ${member}`, action: `team.${verb}`, objectId }
+}
 let mcpServers = 0
 const newMcpServer = () => ({
   server_name: `audited-${++mcpServers}`,
@@ -232,6 +253,14 @@ const changes: Readonly<Record<string, () => Promise<Change>>> = {
     await send(service, 'PUT /api/budgets/owner/going', { body: { max_budget: 5 } })
     return { line: 'DELETE /api/budgets/owner/going', action: 'budget.delete', objectId: 'owner:going' }
   },
+  'users.create': async () => ({ line: 'POST /api/users', body: { name: 'Audited' }, action: 'user.create' }),
+  'users.update': ofUser('update', 'PATCH', { body: { role: 'viewer' } }),
+  'users.remove': ofUser('delete', 'DELETE'),
+  'teams.create': async () => ({ line: 'POST /api/teams', body: { name: 'Audited' }, action: 'team.create' }),
+  'teams.update': ofTeam('update', 'PATCH', { body: { models: ['scripted'] } }),
+  'teams.remove': ofTeam('delete', 'DELETE'),
+  'teams.add_member': ofMember('add_member', 'PUT', false),
+  'teams.remove_member': ofMember('remove_member', 'DELETE', true),
   'memories.create': async () => ({
     line: `POST /api/v1/managed_agents/agents/${await newAgent()}/memory`,
     body: { text: secret },
@@ -379,7 +408,7 @@ for (const { id, body, path } of changing.filter(route => !isExempt(route.id))) 
     assert.equal(unauthorized.status, 401)
     if (body) assert.equal((await send(service, line, { body: '{' })).status, 400)
     const missing = line.replace(
-      /(calls|agents|environments|keys|vault|providers|models|skills|schedules|webhook-endpoints|runtime-harnesses|agent-runtimes|mcp\/server)\/[^/]+/,
+      /(calls|agents|environments|keys|users|teams|vault|providers|models|skills|schedules|webhook-endpoints|runtime-harnesses|agent-runtimes|mcp\/server)\/[^/]+/,
       '$1/nothing',
     )
     if (missing !== line && path.includes('{')) assert.equal((await send(service, missing, sent)).status, 404)

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { textWidth } from '../../src/cli/text-width.ts'
+import { eventually } from '../support/service/eventually.ts'
 import { startService } from '../support/service/service.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -74,6 +75,39 @@ test('a schedule is created, shown with its next runs, paused, run and deleted',
   await output(['schedules', 'remove', 'nightly', '--yes'])
   const wrong = await switchyard([...create.slice(0, -4), '--cron', '0 3 * *', '--prompt', 'x'])
   assert.deepEqual([wrong.code, /--cron/.test(wrong.stderr)], [2, true])
+})
+
+test('a user is created, changed, given a key, disabled, enabled and deleted by name', async () => {
+  const id = await output(['users', 'create', 'Nightly build', '--kind', 'service_account'])
+  const key = await output(['keys', 'create', '--label', 'build', '--user', 'Nightly build'])
+  await output(['users', 'edit', 'Nightly build', '--role', 'viewer'])
+  assert.equal(JSON.parse(await output(['users', 'show', id.slice(-8), '--json'])).role, 'viewer')
+  assert.match(await output(['users', 'ls', '--kind', 'service_account']), new RegExp(`^${id} +active +viewer `, 'm'))
+  assert.match(await output(['users', 'disable', 'Nightly build']), /is disabled/)
+  await eventually(async () => (await switchyard(['agents', 'ls', '--key', key])).code === 4)
+  assert.match(await output(['users', 'enable', 'Nightly build']), /is active/)
+  await eventually(async () => (await switchyard(['agents', 'ls', '--key', key])).code === 0)
+  assert.equal((await switchyard(['users', 'rm', 'Nightly build'])).code, 2)
+  await output(['users', 'rm', 'Nightly build', '--yes'])
+  assert.equal((await switchyard(['users', 'show', id])).code, 5)
+})
+
+test('a team is created, limited, joined, left and deleted by name', async () => {
+  const user = await output(['users', 'create', 'Grace Hopper', '--email', 'grace@acme.example'])
+  const id = await output(['teams', 'create', 'Data', '--model', 'demo', 'openai/*', '--group', 'data'])
+  await output(['teams', 'edit', 'Data', '--model', 'demo'])
+  assert.deepEqual(JSON.parse(await output(['teams', 'show', 'Data', '--json'])).models, ['demo'])
+  await output(['teams', 'add-member', 'Data', 'Grace Hopper'])
+  assert.match(await output(['teams', 'members', 'Data']), new RegExp(`^${user} +active +member `, 'm'))
+  assert.match(await output(['users', 'ls', '--team', 'Data']), /Grace Hopper/)
+  assert.match(await output(['budgets', 'set', 'team', id, '--budget', '20']), /\$20/)
+  const key = ['keys', 'create', '--user', 'Grace Hopper', '--team', 'Data', '--json']
+  assert.equal(JSON.parse(await output(key)).team_id, id)
+  await output(['teams', 'remove-member', 'Data', 'Grace Hopper'])
+  assert.match(await output(['teams', 'members', 'Data']), /No members/)
+  assert.equal((await switchyard(['teams', 'rm', 'Data'])).code, 2)
+  await output(['teams', 'remove', 'Data', '--yes'])
+  assert.match(await output(['teams', 'ls']), /No teams/)
 })
 
 test('a secret is stored from standard input and never shown', async () => {

@@ -38,8 +38,8 @@ test('a person signs in with a key, works with the cookie and signs out', async 
   assert.equal(master.status, 200)
   const { version, ...me } = master.json
   assert.match(version, /^\d/)
-  const shown = { principal: 'master', role: 'admin', owner_id: null, key_id: null, is_authentication_off: false }
-  assert.deepEqual(me, { ...shown, is_remembered: true })
+  const shown = { principal: 'master', role: 'admin', owner_id: null, key_id: null, user: null }
+  assert.deepEqual(me, { ...shown, is_authentication_off: false, is_remembered: true })
 
   const { cookie } = await fromPage('POST /api/sign-in', { body: { key: ada.key } })
   const own = await fromPage('GET /api/me', { cookie })

@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import { Client } from 'pg'
 import { allRoutes, everyPath } from '../../src/contract/api.ts'
 import type { Route } from '../../src/contract/route.ts'
+import type { NewUser } from '../../src/contract/users.ts'
 import { holderOf, makeKey } from '../support/keys/virtual-keys.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { open, type Sent, send, type Target } from '../support/service/send.ts'
@@ -17,6 +18,36 @@ const ada = await holderOf(service, { owner_id: 'ada' })
 const bob = await holderOf(service, { owner_id: 'bob' })
 const adasAdmin = await holderOf(service, { owner_id: 'ada', role: 'admin' })
 const bobsAdmin = await holderOf(service, { owner_id: 'bob', role: 'admin' })
+const made = async <T>(line: string, body: object): Promise<T> => (await send(service, line, { body })).json<T>()
+
+/** Returns a key of a new user. */
+async function keyOfUser(user: Partial<NewUser>, key: object = {}): Promise<Target> {
+  const { id } = await made<{ id: string }>('POST /api/users', { name: 'User', ...user })
+  return holderOf(service, { user_id: id, ...key })
+}
+/** Returns a key of a new user that acts as a new team. */
+async function keyOfTeam(user: Partial<NewUser>, key: object = {}): Promise<Target> {
+  const team_id = (await made<{ id: string }>('POST /api/teams', { name: 'Team' })).id
+  const user_id = (await made<{ id: string }>('POST /api/users', { name: 'User', ...user })).id
+  await send(service, `PUT /api/teams/${team_id}/members/${user_id}`)
+  return holderOf(service, { user_id, team_id, owner_id: team_id, ...key })
+}
+
+const viewer = await keyOfUser({ role: 'viewer' })
+/** Keys that may use nothing of Ada's. */
+const strangers: Readonly<Record<string, Target>> = {
+  'a key of another owner': bob,
+  'a member': await keyOfUser({}),
+  'a service account': await keyOfUser({ kind: 'service_account' }, { role: 'admin' }),
+  'a member that acts as its team': await keyOfTeam({}),
+  'a viewer': viewer,
+}
+const strangersAmongAdmins: Readonly<Record<string, Target>> = {
+  'an admin key of another owner': bobsAdmin,
+  'an admin that acts as its team': await keyOfTeam({ role: 'admin' }, { role: 'admin' }),
+}
+const strangersOf = ({ access }: Route) => Object.entries(access === 'admin' ? strangersAmongAdmins : strangers)
+
 const database = new Client({ connectionString: service.databaseUrl })
 database.on('error', () => undefined)
 await database.connect()
@@ -219,6 +250,8 @@ const shared: readonly string[] = [
   '/{server}',
   '/api/runtime-harnesses/{alias}',
   '/api/agent-runtimes/{runtime_id}',
+  '/api/users/{user_id}',
+  '/api/teams/{team_id}',
 ]
 
 /** Returns at once, because nothing runs here. */
@@ -229,7 +262,7 @@ const a2aMessage = {
 
 /** Bodies that pass the checks of their fields, which come before the lookup of the object. */
 const bodies: Readonly<Record<string, object>> = {
-  'agents.update': { name: 'Taken', owner_id: 'bob' },
+  'agents.update': { name: 'Taken' },
   'managed_agents.update': { name: 'Taken' },
   'environments.update': { name: 'Taken' },
   'dialect_sessions.update': { title: 'Taken' },
@@ -266,8 +299,12 @@ const bodies: Readonly<Record<string, object>> = {
   'a2a.create_push': { url: 'https://receiver.invalid/push' },
   'agent_skills.attach': { content: 'Taken', save_to_library: true },
 }
-/** Where the owner in Bob's body would not do for Ada. */
-const adasBodies: Readonly<Record<string, object>> = { 'agents.update': { name: 'Changed', owner_id: 'ada' } }
+/** Returns the body that a caller sends. An agent needs its owner. */
+async function bodyOf({ id }: Route, target: Target): Promise<object | undefined> {
+  if (id !== 'agents.update') return bodies[id]
+  const { owner_id } = (await send(target, 'GET /api/me')).json<{ owner_id: string }>()
+  return { ...bodies[id], owner_id }
+}
 
 const rootOf = ({ path }: Route): string => /^[^{]*\{\w+\}/.exec(path)?.[0] ?? ''
 const lineOf = ({ method, path }: Route, values: Parameters): string =>
@@ -339,24 +376,27 @@ for (const route of withIds.filter(route => !shared.includes(rootOf(route)))) {
     const make = fixtures[rootOf(route)]
     assert.ok(make, `no fixture for ${rootOf(route)}`)
     const values = await make(route.path)
-    const [owner, stranger] = route.access === 'admin' ? [adasAdmin, bobsAdmin] : [ada, bob]
-    const body = bodies[route.id]
-    assert.ok(!route.body || body, `give ${route.id} a body that passes its checks`)
+    const owner = route.access === 'admin' ? adasAdmin : ada
+    assert.ok(!route.body || bodies[route.id], `give ${route.id} a body that passes its checks`)
     const line = lineOf(route, values)
     const before = await everyRow()
 
     const headers = headersOf(route)
-    const answer = await ask(stranger, line, { headers, body })
-    assert.equal(answer.status, 404, `${line}: ${answer.text}`)
-    assert.deepEqual(await changedSince(before), [])
     const [name = '', value = ''] = Object.entries(values)[0] ?? []
     const nothing = lineOf(route, { ...values, [name]: 'nothing_1' })
-    const missing = await ask(stranger, nothing, { headers, body })
-    assert.equal(missing.status, 404)
-    assert.equal(anyRequest(answer.text.replaceAll(value, 'nothing_1')), anyRequest(missing.text))
-    assert.ok(!answer.text.includes(canary))
+    for (const [who, stranger] of strangersOf(route)) {
+      const body = await bodyOf(route, stranger)
+      const answer = await ask(stranger, line, { headers, body })
+      const isRefused = stranger === viewer && !(route.isRead ?? route.method === 'GET')
+      assert.equal(answer.status, isRefused ? 403 : 404, `${who}: ${line}: ${answer.text}`)
+      const missing = await ask(stranger, nothing, { headers, body })
+      assert.equal(missing.status, answer.status, who)
+      assert.equal(anyRequest(answer.text.replaceAll(value, 'nothing_1')), anyRequest(missing.text), who)
+      assert.ok(!answer.text.includes(canary), who)
+    }
+    assert.deepEqual(await changedSince(before), [])
 
-    const owned = await ask(owner, line, { headers, body: adasBodies[route.id] ?? body })
+    const owned = await ask(owner, line, { headers, body: await bodyOf(route, owner) })
     // 409: the session is busy, which only those learn who may see it.
     const isExpected = owned.status < 300 || owned.status === 409 || (owned.status === 400 && impossible.has(route.id))
     assert.ok(isExpected, `its owner gets ${owned.status} for ${line}: ${owned.text}`)
@@ -368,25 +408,26 @@ const lists = allRoutes.filter(
 )
 
 test('S10: no list shows anything of another owner, whatever is asked for', async () => {
-  const made = [await newAgent(), await newSession()]
+  const ids = [await newAgent(), await newSession()]
   for (const [path, make] of Object.entries(fixtures))
-    made.push(...Object.values(await make(path)).filter(id => id.length > 8))
+    ids.push(...Object.values(await make(path)).filter(id => id.length > 8))
   const filters = [
     '',
     '?owner_id=ada',
-    `?agent_id=${made[0]}`,
-    `?session_id=${made[1]}`,
+    `?agent_id=${ids[0]}`,
+    `?session_id=${ids[1]}`,
     '?principal=ada',
     '?include_revoked=true',
   ]
   for (const route of lists) {
-    const stranger = route.access === 'admin' ? bobsAdmin : bob
-    for (const filter of filters) {
-      const { status, text } = await ask(stranger, `GET ${route.path}${filter}`, {})
-      // 400 and 403: such a filter is not for this caller.
-      assert.ok([200, 400, 403].includes(status), `${route.path}${filter}: ${status} ${text}`)
-      for (const mark of [...made, canary]) assert.ok(!text.includes(mark), `${route.path}${filter} shows ${mark}`)
-    }
+    for (const [who, stranger] of strangersOf(route))
+      for (const filter of filters) {
+        const { status, text } = await ask(stranger, `GET ${route.path}${filter}`, {})
+        const asked = `${who}: ${route.path}${filter}`
+        // 400 and 403: such a filter is not for this caller.
+        assert.ok([200, 400, 403].includes(status), `${asked}: ${status} ${text}`)
+        for (const mark of [...ids, canary]) assert.ok(!text.includes(mark), `${asked} shows ${mark}`)
+      }
   }
 })
 
@@ -398,13 +439,21 @@ test('S09: a scoped key makes nothing for another owner, nor out of anything of 
   const bobsPlace = await idOf(bob, 'POST /v1/environments', { name: 'Mine' })
   const before = await everyRow()
   for (const [target, line, body, status] of [
-    [bob, 'POST /api/agents', { name: 'Mine', owner_id: 'ada' }, 403],
-    [bob, 'POST /session', { agent_id: agent }, 404],
     [bob, 'POST /session', { agent }, 404],
     [bob, 'POST /v1/sessions', { agent, environment_id: bobsPlace }, 404],
     [bob, 'POST /v1/sessions', { agent: bobs, environment_id: adasPlace }, 404],
     [bob, 'POST /api/deliveries', { agent_id: agent, payload: {} }, 404],
     [bob, `POST /api/v1/managed_agents/agents/${bobs}/skill`, { skill_id: skill }, 404],
+    ...Object.values({ ...strangers, ...strangersAmongAdmins })
+      .filter(target => target !== viewer)
+      .flatMap(
+        target =>
+          [
+            [target, 'POST /api/agents', { name: 'Mine', owner_id: 'ada' }, 403],
+            [target, 'POST /session', { agent_id: agent }, 404],
+          ] as const,
+      ),
+    [viewer, 'POST /session', {}, 403],
     [bobsAdmin, 'POST /api/keys', { owner_id: 'ada' }, 403],
     [bobsAdmin, 'POST /api/keys', { owner_id: null }, 403],
   ] as const) {

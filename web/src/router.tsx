@@ -90,6 +90,14 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./pages/keys/keys-page.tsx'), 'KeysPage'),
   ),
   page(
+    '/console/users',
+    lazyRouteComponent(() => import('./pages/users/users-page.tsx'), 'UsersPage'),
+  ),
+  page(
+    '/console/teams',
+    lazyRouteComponent(() => import('./pages/teams/teams-page.tsx'), 'TeamsPage'),
+  ),
+  page(
     '/console/budgets',
     lazyRouteComponent(() => import('./pages/budgets/budgets-page.tsx'), 'BudgetsPage'),
   ),

@@ -8,10 +8,10 @@ import { addRouteCommand, type FieldArgument } from './route-command.ts'
 import type { FieldOption } from './schema-option.ts'
 import { details, done, rows } from './show.ts'
 
-const scopes = ['owner', 'agent', 'session'] as const
+const scopes = ['owner', 'agent', 'session', 'team'] as const
 const which: readonly FieldArgument[] = [
   { field: 'scope', text: 'what the budget limits', choices: scopes },
-  { field: 'scope_id', name: 'id', text: 'name of the owner, or id of the agent or session' },
+  { field: 'scope_id', name: 'id', text: 'name of the owner, or id of the agent, session or team' },
 ]
 const limits: readonly FieldOption[] = [
   { field: 'max_budget', flag: 'budget', value: 'usd', text: 'US dollars per period' },
@@ -27,7 +27,7 @@ const resetOf = ({ budget_duration }: Budget): string => budget_duration ?? 'nev
 
 /** Adds `budgets`. */
 export function addBudgetCommands(program: Command, registry: Registry): void {
-  const group = addGroup(program, 'budgets', 'limits of owners, agents and sessions; requires an admin key', [
+  const group = addGroup(program, 'budgets', 'limits of owners, agents, sessions and teams; requires an admin key', [
     'switchyard budgets ls',
     'switchyard budgets set owner acme --budget 100 --per 30d',
   ])
@@ -97,7 +97,7 @@ export function addBudgetCommands(program: Command, registry: Registry): void {
     name: 'rm',
     route: budgetRoutes.remove,
     args: which,
-    text: 'remove the limits of an owner, agent or session',
+    text: 'remove the limits of an owner, agent, session or team',
     destroys: ([scope, id]) => `remove all limits of ${scope} ${id}`,
     show: done((_, [scope, id]) => `removed the limits of ${scope} ${id}`),
     examples: ['switchyard budgets rm owner acme --yes'],

@@ -32,6 +32,8 @@ const samples: Readonly<Record<string, string>> = {
   budgeted_agent_id: 'agent_4f9a2c7d10',
   careful_session_id: 'ses_4f9a2c7d10',
   key: 'GITHUB_TOKEN',
+  member_id: 'user_4f9a2c7d10',
+  member_team_id: 'team_4f9a2c7d10',
   message_id: 'msg_4f9a2c7d10',
   model: 'demo',
   model_id: 'demo',

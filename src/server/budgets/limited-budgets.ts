@@ -14,7 +14,7 @@ interface Entry {
   readonly sinceMs: number
 }
 
-/** Without keys: the key cache stores whether a key has a limit. */
+/** Without keys and teams: the key cache stores whether a key or its team has a limit. */
 const scopes = ['owner', 'agent', 'session'] as const
 type Scope = (typeof scopes)[number]
 
@@ -76,7 +76,7 @@ export class LimitedBudgets {
   }
 
   #cache({ scope, scope_id }: BudgetName, limited: readonly BudgetName[], sinceMs: number): void {
-    if (scope === 'key') return
+    if (scope === 'key' || scope === 'team') return
     const entries = this.#entries[scope]
     const isLimited = limited.some(found => found.scope === scope && found.scope_id === scope_id)
     entries.delete(scope_id)

@@ -39,10 +39,13 @@ export function createBudgetSettings({ pool, store, audit }: Deps) {
     return owner
   }
 
-  /** Limited admins may distribute the budget of an owner but not change it. */
+  /** Limited admins may distribute the budget of an owner or a team but not change it. */
   function forbidOwnLimits({ scope }: BudgetName, caller: Caller): void {
-    if (scope === 'owner' && isNarrow(caller))
-      throw new AppError('forbidden', 'forbidden: only an admin without limits may set the budget of an owner')
+    if ((scope === 'owner' || scope === 'team') && isNarrow(caller))
+      throw new AppError(
+        'forbidden',
+        `forbidden: only an admin without limits may set the budget of ${scope === 'owner' ? 'an owner' : 'a team'}`,
+      )
   }
 
   return {

@@ -259,9 +259,9 @@ export function createSlices({ reserve, usage, nowMs }: Deps): Slices {
       closeWhere(matches)
     },
     changed(name) {
-      // A key's budget also limits its descendants, which are unknown here.
-      const isOfKey = name.startsWith('key:')
-      closeWhere(({ payers, budgets }) => isOfKey || [...namesOf(payers), ...namesIn(budgets)].includes(name))
+      // The budget of a key also limits its descendants, and that of a team its keys; both are unknown here.
+      const isOfMany = name.startsWith('key:') || name.startsWith('team:')
+      closeWhere(({ payers, budgets }) => isOfMany || [...namesOf(payers), ...namesIn(budgets)].includes(name))
     },
     clear: () => closeWhere(() => true),
     live: () => [...live],

@@ -3,12 +3,15 @@ import { hint } from '../db/hints.ts'
 
 /** What a budget belongs to. */
 export interface BudgetName {
-  readonly scope: 'key' | 'owner' | 'agent' | 'session'
+  readonly scope: 'key' | 'owner' | 'agent' | 'session' | 'team'
   readonly scope_id: string
 }
 
-/** Key, owner, agent and session that a call counts for; undefined where the call has none. */
-export type Payers = Readonly<Record<BudgetName['scope'], string | undefined>>
+/**
+ * Key, owner, agent and session that a call counts for; undefined where the call has none. The database adds the team of
+ * the key.
+ */
+export type Payers = Readonly<Record<Exclude<BudgetName['scope'], 'team'>, string | undefined>>
 
 /** Limits of a budget; null means no limit. Amounts are US dollars as exact decimals. */
 export interface BudgetLimits {
@@ -80,15 +83,17 @@ const shown = (clock: string) => `
   case b.scope
     when 'key' then (select label from api_keys where id = b.scope_id)
     when 'agent' then (select name from agents where id = b.scope_id)
-    when 'session' then (select title from sessions where id = b.scope_id) end as scope_name,
+    when 'session' then (select title from sessions where id = b.scope_id)
+    when 'team' then (select name from teams where id = b.scope_id) end as scope_name,
   case when b.reset_at <= ${clock} then 0 else b.spent_usd end as spent_usd,
   case when b.reset_at <= ${clock} then budget_period_end(b.anchored_at, b.duration, ${clock}) else b.reset_at end as reset_at`
 
 const ofOwner = `
   case b.scope
     when 'owner' then b.scope_id = $1
-    when 'key' then exists (select from api_keys where id = b.scope_id and owner_id = $1)
+    when 'key' then exists (select from api_keys where id = b.scope_id and owner_of_key(owner_id, user_id, team_id) = $1)
     when 'agent' then exists (select from agents where id = b.scope_id and owner_id = $1)
+    when 'team' then exists (select from teams where id = b.scope_id and owner_id = $1)
     else exists (select from sessions where id = b.scope_id and owner_id = $1) end`
 
 /** SQL that is true if a key is `ancestor` or descends from it, or if `ancestor` is null. */
@@ -112,7 +117,7 @@ interface Options {
   readonly clock?: string
 }
 
-/** Table `budgets`: limits of keys, owners, agents and sessions. Reservations and the ledger update its counters. */
+/** Table `budgets`: limits of keys, owners, agents, sessions and teams. Reservations and the ledger update its counters. */
 export type BudgetStore = ReturnType<typeof budgetStore>
 
 export function budgetStore(pool: Pool, { clock = 'clock_timestamp()' }: Options = {}) {
@@ -180,8 +185,9 @@ export function budgetStore(pool: Pool, { clock = 'clock_timestamp()' }: Options
     /** Returns the owner of the budget's key, agent or session; undefined if that does not exist. */
     async ownerOf({ scope, scope_id }: BudgetName): Promise<string | null | undefined> {
       if (scope === 'owner') return scope_id
-      const tables = { key: 'api_keys', agent: 'agents', session: 'sessions' } as const
-      const text = `select owner_id from ${tables[scope]} where id = $1`
+      const tables = { key: 'api_keys', agent: 'agents', session: 'sessions', team: 'teams' } as const
+      const owner = scope === 'key' ? 'owner_of_key(owner_id, user_id, team_id)' : 'owner_id'
+      const text = `select ${owner} as owner_id from ${tables[scope]} where id = $1`
       return (await pool.query<{ owner_id: string | null }>(text, [scope_id])).rows[0]?.owner_id
     },
 

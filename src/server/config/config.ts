@@ -382,6 +382,38 @@ export interface GitHost {
   readonly auth?: 'basic' | 'bearer' | undefined
 }
 
+export type UserRoleName = 'admin' | 'member' | 'viewer'
+
+/** Single sign-on with OpenID Connect. */
+export interface OidcSettings {
+  readonly issuer: string
+  /** Name of the identity provider, for people. */
+  readonly name: string
+  readonly clientId: string
+  /** Undefined for a public client, or with `clientSecretVaultKey`. */
+  readonly clientSecret: string | undefined
+  /** Global vault entry with the secret. */
+  readonly clientSecretVaultKey: string | undefined
+  readonly scopes: readonly string[]
+  /** Names of claims. */
+  readonly claims: {
+    /** Owner of a new user; undefined: the id of the user. */
+    readonly owner: string | undefined
+    readonly email: string
+    readonly name: string
+    /** Undefined: groups change neither roles nor teams. */
+    readonly groups: string | undefined
+  }
+  /** Domains of verified email addresses that may sign in; undefined for all accounts of the provider. */
+  readonly allowedDomains: readonly string[] | undefined
+  /** Groups by role, `*` for everyone; undefined: roles are set through the API. */
+  readonly roles: Readonly<Record<UserRoleName, readonly string[]>> | undefined
+  /** Role of a new user without `roles`. */
+  readonly defaultRole: UserRoleName
+  /** Lifetime of a sign-in. */
+  readonly sessionHours: number
+}
+
 /** Limits of the tools of agents. */
 export interface ToolSettings {
   /** Characters of a result in the context of a model. */
@@ -494,6 +526,8 @@ export interface Config {
   readonly trustProxy: readonly string[]
   /** Undefined if authentication is off; the server then listens only on loopback. */
   readonly masterKey: string | undefined
+  /** Undefined without single sign-on. */
+  readonly oidc: OidcSettings | undefined
   /** True: a server without a master key may listen on any address. */
   readonly insecureNoAuth: boolean
   /** Undefined for the embedded PostgreSQL in the data folder. */

@@ -39,6 +39,28 @@ export interface GitHostEntry {
   readonly auth?: string
 }
 
+type Words = readonly (string | undefined)[]
+
+/** The block `sign_in.oidc`. */
+export interface OidcBlock {
+  readonly issuer?: string
+  readonly name?: string
+  readonly client_id?: string
+  readonly client_secret?: string
+  readonly client_secret_vault_key?: string
+  readonly scopes?: Words
+  readonly claims?: {
+    readonly owner?: string
+    readonly email?: string
+    readonly name?: string
+    readonly groups?: string
+  }
+  readonly allowed_domains?: Words
+  readonly roles?: { readonly admin?: Words; readonly member?: Words; readonly viewer?: Words }
+  readonly default_role?: string
+  readonly session_hours?: number
+}
+
 type FallbackTable = Readonly<Record<string, readonly (string | undefined)[] | undefined>>
 
 interface RouterBlock {
@@ -58,6 +80,7 @@ interface FileValue {
     readonly approval_links?: readonly (string | undefined)[]
     readonly trust_proxy?: readonly (string | undefined)[]
   }
+  readonly sign_in?: { readonly oidc?: OidcBlock }
   readonly model_list?: readonly ModelEntry[]
   readonly runtime_harnesses?: readonly (Partial<HarnessEntry> | undefined)[]
   readonly mcp_servers?: readonly (McpServerEntry | undefined)[]
@@ -168,6 +191,23 @@ const bucket: Shape = {
   },
 }
 
+const oidc: Shape = {
+  kind: 'block',
+  keys: {
+    issuer: text,
+    name: text,
+    client_id: text,
+    client_secret: text,
+    client_secret_vault_key: text,
+    scopes: texts,
+    claims: { kind: 'block', keys: { owner: text, email: text, name: text, groups: text } },
+    allowed_domains: texts,
+    roles: { kind: 'block', keys: { admin: texts, member: texts, viewer: texts } },
+    default_role: text,
+    session_hours: whole,
+  },
+}
+
 /** Every key of the file. `later` lists planned keys, for a better error message. */
 const fileShape: Shape = {
   kind: 'block',
@@ -177,6 +217,7 @@ const fileShape: Shape = {
       keys: { master_key: text, public_url: text, console: flag, approval_links: texts, trust_proxy: texts },
       later: ['database_url'],
     },
+    sign_in: { kind: 'block', keys: { oidc } },
     model_list: { kind: 'list', of: modelEntry },
     runtime_harnesses: { kind: 'list', of: harnessEntry },
     mcp_servers: { kind: 'list', of: mcpServerEntry },

@@ -263,7 +263,7 @@ const faults = [
   [
     'an unknown key',
     'colour: red',
-    '1: unknown key colour; known fields: general_settings, model_list, runtime_harnesses, mcp_servers, outbound, limits, retention, workspaces, sandbox, git_hosts, web_search, responses, hooks, log_sinks, router, logging, metrics, telemetry, prices, demo',
+    '1: unknown key colour; known fields: general_settings, sign_in, model_list, runtime_harnesses, mcp_servers, outbound, limits, retention, workspaces, sandbox, git_hosts, web_search, responses, hooks, log_sinks, router, logging, metrics, telemetry, prices, demo',
   ],
   ['a key of a later version', 'demo: true\nagents: {}', '2: agents is not supported in this version'],
   [

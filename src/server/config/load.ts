@@ -20,6 +20,7 @@ import { retentionOfFile } from './retention-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
 import { sandboxOfFile } from './sandbox-of-file.ts'
 import { settingSources } from './setting-sources.ts'
+import { oidcOfFile } from './sign-in-of-file.ts'
 import { metricsOfFile, telemetryOfFile } from './telemetry-of-file.ts'
 import {
   bucketWarnings,
@@ -29,6 +30,7 @@ import {
   logSinkWarnings,
   mcpServerWarnings,
   modelWarnings,
+  signInWarnings,
   webSearchWarnings,
 } from './warnings.ts'
 import { webSearchOfFile } from './web-search-of-file.ts'
@@ -89,12 +91,14 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
   const workspaces = workspacesOfFile({ file, report })
   const webSearch = webSearchOfFile({ file, report })
   const gitHosts = gitHostsOfFile({ file, report })
+  const oidc = oidcOfFile({ file, hasMasterKey: masterKey !== undefined, report })
   const config: Config = {
     ...address({ env, overrides, masterKey, report }),
     ...proxyOfFile({ file, report }),
     console: hasConsole(file, overrides),
     approvalLinks: approvalLinksOfFile({ file, report }),
     masterKey,
+    oidc,
     databaseUrl: checkedDatabase(env, report),
     databaseWaitMs: overrides.noWait ? 0 : databaseWaitMs,
     dataDir: dataDirOf({ env, overrides }),
@@ -144,6 +148,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
       ...logSinkWarnings(logSinks, outboundAllow),
       ...bucketWarnings(workspaces.bucket, outboundAllow),
       ...webSearchWarnings(webSearch, outboundAllow),
+      ...signInWarnings(oidc, outboundAllow),
       ...gitHostWarnings(gitHosts, outboundAllow),
     ],
   }

@@ -6,6 +6,7 @@ import type {
   GitHost,
   Hook,
   LogSinkSettings,
+  OidcSettings,
   WebSearchSettings,
   WorkspaceBucket,
 } from './config.ts'
@@ -70,6 +71,20 @@ export function logSinkWarnings(sinks: readonly LogSinkSettings[], allow: readon
 export function bucketWarnings(bucket: WorkspaceBucket | undefined, allow: readonly string[]): string[] {
   const reason = bucket && blockedReasonFor(bucket.endpoint, createOutbound({ allow }))
   return reason === undefined ? [] : [`workspaces.s3: ${reason}`]
+}
+
+/** Returns warnings about single sign-on with a blocked provider, or one that lets everybody in. */
+export function signInWarnings(oidc: OidcSettings | undefined, allow: readonly string[]): string[] {
+  if (!oidc) return []
+  const reason = blockedReasonFor(oidc.issuer, createOutbound({ allow }))
+  return [
+    ...(reason === undefined ? [] : [`sign_in.oidc: ${reason}`]),
+    ...(oidc.allowedDomains || oidc.roles
+      ? []
+      : [
+          `sign_in.oidc: everybody with an account at the identity provider can sign in as ${oidc.defaultRole}; set allowed_domains or roles unless that is intended`,
+        ]),
+  ]
 }
 
 /** Returns a warning if the address of the search provider is blocked; every search fails then. */

@@ -96,6 +96,7 @@ const startupOnly: Readonly<Record<Exclude<keyof Config, Reloaded>, string>> = {
   host: 'HOST',
   port: 'PORT',
   publicUrl: 'general_settings.public_url',
+  oidc: 'sign_in.oidc',
   console: 'general_settings.console',
   approvalLinks: 'general_settings.approval_links',
   trustProxy: 'general_settings.trust_proxy',

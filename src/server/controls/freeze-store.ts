@@ -32,7 +32,7 @@ const isWithinReach = `
   (($1::text is null and $2::text is null)
    or (scope = 'owner' and scope_id = $1)
    or (scope = 'key' and exists (
-     select from api_keys k where k.id = f.scope_id and ($1::text is null or k.owner_id = $1)
+     select from api_keys k where k.id = f.scope_id and ($1::text is null or owner_of_key(k.owner_id, k.user_id, k.team_id) = $1)
        and ($2::text is null or k.id = $2 or k.ancestors @> array[$2]))))`
 
 /** Table `freezes`. */

@@ -5,6 +5,10 @@ import { type TraceHeaders, traceHeadersOf } from '../platform/trace-context.ts'
 /** Access of a virtual key, as far as calls need it. */
 export interface KeyAccess {
   readonly id: string
+  /** User or service account of the key; absent for a key without one. */
+  readonly userId?: string
+  /** Present for the key behind the console sign-ins of a user. */
+  readonly isSignIn?: true
   /** Ancestors of the key, nearest first; absent if there are none. */
   readonly ancestors?: readonly string[]
   /** Model names or `provider/*`; empty allows all. */
@@ -19,9 +23,12 @@ export interface KeyAccess {
   readonly cacheTtlMs?: number
   /** End of the recording of bodies, in ms since 1970; absent if bodies are not recorded. */
   readonly logBodiesUntilMs?: number
-  /** True if the key or an ancestor has a budget or a rate limit, so that each model call needs a reservation. */
+  /** True if the key, an ancestor or its team has a budget or a rate limit, so that each model call needs a reservation. */
   readonly isLimited: boolean
-  /** True if the key or an ancestor has an owner, a list of models, MCP servers or tools, a budget or a rate limit. */
+  /**
+   * True if the key, an ancestor or, unless its user is an admin, its team has an owner, a list of models, MCP servers or tools, a
+   * budget or a rate limit.
+   */
   readonly isNarrow: boolean
   /** True if the key has an expiry time. */
   readonly expires: boolean
@@ -31,7 +38,8 @@ export interface KeyAccess {
 export interface Caller {
   /** Principal that owns what the caller creates: `master`, an owner id, or a key id. */
   readonly principal: string
-  readonly role: 'admin' | 'user'
+  /** `viewer` may only read. */
+  readonly role: 'admin' | 'user' | 'viewer'
   /** Owner whose objects the caller may access; undefined for all owners. */
   readonly ownerScope: string | undefined
   /** Virtual key; undefined for the master key. */

@@ -190,6 +190,8 @@ const isMaster = ({ principal, key }: Caller): boolean => !key && principal === 
 function admit(request: FastifyRequest, route: Route, caller: Caller): void {
   request.caller = tracedCaller(caller, request.headers)
   if (route.access === 'admin' && caller.role !== 'admin') throw new AppError('forbidden', 'forbidden')
+  if (caller.role === 'viewer' && !(route.isRead ?? route.method === 'GET'))
+    throw new AppError('forbidden', 'forbidden: a viewer may only read')
   if (caller.behalf && !route.isForPrograms) throw new AppError('forbidden', 'forbidden')
   // Ids and filters never contain NUL, and the database rejects it.
   if (request.url.includes('%00')) throw invalid('request path contains a NUL character')

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { createValueCipher, DecryptionError, type Keyring } from '../platform/encryption.ts'
 import { jsonOr, recordOf } from '../platform/json.ts'
+import { cookieIn } from './cookies.ts'
 
 /** The cookie of the console: a key, encrypted, for a limited time. It is as valid as its key. Security: S43. */
 export interface SignInCookie {
@@ -32,7 +33,7 @@ export function createSignInCookie(keyring: Keyring, nowMs: () => number): SignI
 
   return {
     keyIn({ headers }) {
-      const value = headers.cookie === undefined ? undefined : cookieOf(headers.cookie)
+      const value = cookieIn(headers.cookie, name)
       if (value === undefined || value.length > maxLength) return undefined
       const { key, until } = opened(value)
       return typeof key === 'string' && typeof until === 'number' && until > nowMs() ? key : undefined
@@ -44,13 +45,4 @@ export function createSignInCookie(keyring: Keyring, nowMs: () => number): SignI
     },
     cleared: `${name}=; Max-Age=0; ${attributes}`,
   }
-}
-
-/** Returns the value of the cookie; undefined without one. */
-function cookieOf(header: string): string | undefined {
-  for (const pair of header.split(';')) {
-    const text = pair.trim()
-    if (text.startsWith(`${name}=`)) return text.slice(name.length + 1)
-  }
-  return undefined
 }

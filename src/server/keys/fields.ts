@@ -8,6 +8,8 @@ import type { KeyFields } from './key-row.ts'
 export const unlimited: KeyFields & BudgetLimits = {
   label: '',
   owner_id: null,
+  user_id: null,
+  team_id: null,
   role: 'user',
   models: [],
   passthrough: [],
@@ -38,6 +40,8 @@ export function applyWrite(current: KeyFields & BudgetLimits, write: ApiKeyWrite
   return {
     label: write.label ?? current.label,
     owner_id: merge(write.owner_id, current.owner_id, null),
+    user_id: merge(write.user_id, current.user_id, null),
+    team_id: merge(write.team_id, current.team_id, null),
     role: write.role ?? current.role,
     models: merge(write.models, current.models, []),
     passthrough: merge(write.passthrough, current.passthrough, []),

@@ -6,6 +6,8 @@ import type { BudgetLimits } from '../budgets/store.ts'
 export interface KeyFields {
   readonly label: string
   readonly owner_id: string | null
+  readonly user_id: string | null
+  readonly team_id: string | null
   readonly role: KeyRole
   readonly models: readonly string[]
   readonly passthrough: readonly NativeProvider[]
@@ -24,6 +26,10 @@ export interface KeyRow extends KeyFields, BudgetLimits {
   readonly parent_id: string | null
   /** The parent, its parent and so on. */
   readonly ancestors: readonly string[]
+  /** Owner and role before the user of the key limits them; `owner_id` and `role` are those that apply. */
+  readonly stored: Pick<KeyFields, 'owner_id' | 'role'>
+  /** True for the key behind the console sign-ins of a user. */
+  readonly is_sign_in: boolean
   readonly prefix: string
   readonly last4: string
   readonly revoked_at: Date | null
@@ -43,6 +49,9 @@ export const publicFields = (row: KeyRow) => ({
   parent_id: row.parent_id,
   label: row.label,
   owner_id: row.owner_id,
+  user_id: row.user_id,
+  team_id: row.team_id,
+  is_sign_in: row.is_sign_in,
   role: row.role,
   models: [...row.models],
   passthrough: [...row.passthrough],

@@ -69,15 +69,29 @@ export function createKeys(deps: Deps) {
   }
 
   /** Returns the fields of a key after a write. Throws `forbidden` if they exceed the caller's own key. */
-  async function fieldsAfter(client: PoolClient, write: ApiKeyWrite, { before, own }: Writing) {
+  async function fieldsAfter(client: PoolClient, write: ApiKeyWrite, { before, own, caller }: Writing) {
     const expiresAt =
       write.duration === undefined ? undefined : await store.timeAfter(client, intervalOf(write.duration))
     // A new key inherits from the key that creates it, so that omitted fields never exceed it.
     const fields = applyWrite(before ?? (own ? inherited(own) : unlimited), write, expiresAt)
     if (write.expires_at) await rejectPast(client, fields, before)
     rejectStronger(fields, own)
+    rejectOtherHolder(fields, before ?? own, caller)
     await rejectOutliving(client, fields, before)
+    await rejectWrongHolder(client, fields, before)
     return fields
+  }
+
+  /** Rejects a user, a team or an owner that the key cannot have. Others than the changed ones are not checked again. */
+  async function rejectWrongHolder(client: PoolClient, fields: KeyFields, before: KeyRow | undefined) {
+    const { user_id, team_id, owner_id } = fields
+    if (before?.user_id === user_id && before.team_id === team_id && before.owner_id === owner_id) return
+    if (user_id === null && team_id === null) return
+    const { has_user, has_team, is_member, is_own } = await store.checkHolder(client, fields)
+    if (!has_user) throw invalid(`user_id ${user_id} does not exist`)
+    if (!has_team) throw invalid(`team_id ${team_id} does not exist`)
+    if (!is_member) throw invalid(`team_id ${team_id} is not a team of user ${user_id}; add the user to the team first`)
+    if (!is_own) throw invalid('owner_id must be that of the user or of its team; omit it for that of the user')
   }
 
   /**
@@ -98,13 +112,15 @@ export function createKeys(deps: Deps) {
   }
 
   /**
-   * Returns the caller's own key; undefined for the master key. `isParent` locks it and its ancestors against changes.
+   * Returns the caller's own key; undefined for the master key and for an admin in the console without limits. `isParent` locks it and its ancestors against changes.
    */
-  async function ownKey(client: PoolClient, { key }: Caller, isParent = false): Promise<KeyRow | undefined> {
+  async function ownKey(client: PoolClient, caller: Caller, isParent = false): Promise<KeyRow | undefined> {
+    const { key } = caller
     if (!key) return undefined
     const own = await (isParent ? store.lockWithAncestors(client, key.id) : store.find(key.id, everyKey, client))
     if (!own || own.revoked_at) throw new AppError('unauthorized', 'unauthorized')
-    return own
+    // What an admin sets up in the console must not end with its sign-in key.
+    return own.is_sign_in && !isNarrow(caller) ? undefined : own
   }
 
   /**
@@ -114,6 +130,11 @@ export function createKeys(deps: Deps) {
     const row = await store.lock(client, id, reachOf(caller))
     if (!row) throw notFound('key', id)
     if (row.revoked_at) throw new AppError('conflict', `key ${id} was revoked; create a new one`)
+    if (row.is_sign_in)
+      throw new AppError(
+        'conflict',
+        `key ${id} belongs to the sign-ins of user ${row.user_id}; change the user instead`,
+      )
     rejectStronger(row, own)
     return row
   }
@@ -143,7 +164,7 @@ export function createKeys(deps: Deps) {
       return transaction(pool, client =>
         showOnce(client, by, async () => {
           const own = await ownKey(client, caller, true)
-          const fields = await fieldsAfter(client, write, { before: undefined, own })
+          const fields = await fieldsAfter(client, write, { before: undefined, own, caller })
           const id = newId('key')
           const key = newKey()
           const row = { ...fields, id, ...shownParts(key), created_by: caller.principal, ...childOf(own) }
@@ -160,8 +181,8 @@ export function createKeys(deps: Deps) {
       const row = await transaction(pool, async client => {
         const own = await ownKey(client, caller)
         const before = await lockChangeable(client, id, { caller, own })
-        const fields = await fieldsAfter(client, write, { before, own })
-        await store.update(client, id, fields)
+        const fields = await fieldsAfter(client, write, { before, own, caller })
+        await store.update(client, id, { ...fields, ...unchangedOf(before, write) })
         if (fields.expires_at) await store.endDescendants(client, id, fields.expires_at)
         await budgets.setLimits(client, { scope: 'key', scope_id: id }, fields)
         return recordAndAnnounce(client, id, { action: 'update', actor, before })
@@ -217,11 +238,10 @@ interface Writing {
   readonly before: KeyRow | undefined
   /** The caller's own key; undefined for the master key. */
   readonly own: KeyRow | undefined
-}
-
-interface Locking extends Pick<Writing, 'own'> {
   readonly caller: Caller
 }
+
+type Locking = Pick<Writing, 'own' | 'caller'>
 
 const everyKey: Reach = { owner: undefined, within: undefined }
 
@@ -246,6 +266,25 @@ function childOf(own: KeyRow | undefined): Pick<KeyRow, 'parent_id' | 'ancestors
 
 /** Fields that a new key inherits: all except label, role and metadata. */
 const inherited = (own: KeyRow): KeyFields & BudgetLimits => ({ ...own, label: '', role: 'user', metadata: {} })
+
+/**
+ * Returns owner and role as they are stored, unless the write changes them. Those that apply follow the user of the key, and
+ * must not stay when the role of the user changes.
+ */
+const unchangedOf = ({ stored }: KeyRow, write: ApiKeyWrite): Partial<KeyFields> => ({
+  ...(write.owner_id === undefined && write.user_id === undefined && { owner_id: stored.owner_id }),
+  ...(write.role === undefined && { role: stored.role }),
+})
+
+/** Users and teams belong to the whole service, and a team pays for its keys. */
+function rejectOtherHolder(
+  { user_id, team_id }: KeyFields,
+  base: Pick<KeyFields, 'user_id' | 'team_id'> | undefined,
+  caller: Caller,
+): void {
+  if (isNarrow(caller) && (user_id !== base?.user_id || team_id !== base.team_id))
+    throw new AppError('forbidden', 'forbidden: only an admin without limits may set user_id or team_id')
+}
 
 function rejectForeign({ owner_id }: ApiKeyWrite, { ownerScope }: Caller): void {
   if (ownerScope !== undefined && owner_id !== undefined && owner_id !== ownerScope)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLog } from '../platform/log.ts'
 import { hashOf, newKey } from './format.ts'
+import type { KeyGrant } from './grant-store.ts'
 import { createKeyLookup } from './lookup.ts'
-import type { KeyGrant } from './store.ts'
 
 const pepper = Buffer.alloc(32, 9)
 const grant = (id: string, changes: Partial<KeyGrant> = {}): KeyGrant => ({
@@ -11,6 +11,10 @@ const grant = (id: string, changes: Partial<KeyGrant> = {}): KeyGrant => ({
   ancestors: [],
   owner_id: null,
   role: 'user',
+  user_id: null,
+  is_sign_in: false,
+  user_owner_id: null,
+  team_models: null,
   models: [],
   passthrough: [],
   mcp_servers: null,

@@ -6,10 +6,13 @@ import { gathered } from '../platform/gather.ts'
 import type { Log } from '../platform/log.ts'
 import { type CachedLookup, KeyCache } from './cache.ts'
 import { hashOf, isKey } from './format.ts'
+import type { KeyGrant } from './grant-store.ts'
 import { hashOfForeign, type ImportedKeys, mayBeImported } from './imported.ts'
+import { keyChannel } from './key-channel.ts'
 import { createLastUsed } from './last-used.ts'
+import { modelsWithin } from './models-within.ts'
 import { createOpenWork, type OpenWork } from './open-work.ts'
-import { type KeyGrant, type KeyStore, keyChannel } from './store.ts'
+import type { KeyStore } from './store.ts'
 
 /** Caller with a virtual key. */
 export interface KeyHolder extends Caller {
@@ -103,7 +106,7 @@ const toCached = (grant: KeyGrant | undefined): CachedLookup<KeyHolder> => ({
   ttlMs: grant?.rest_ms ?? null,
 })
 
-/** Returns the caller of a grant. Its principal is the owner of the key, else the key id. Gaps: section 3. */
+/** Returns the caller of a grant. Its principal is the owner of the key, else of its user, else the key id. Gaps: section 3. */
 const holderOf = ({
   id,
   owner_id,
@@ -116,12 +119,14 @@ const holderOf = ({
   mcp_tools,
   ...grant
 }: KeyGrant): KeyHolder => ({
-  principal: owner_id ?? id,
+  principal: owner_id ?? grant.user_owner_id ?? id,
   role,
   ownerScope: owner_id ?? undefined,
   key: {
     id,
-    models,
+    models: modelsWithin(models, grant.team_models ?? []),
+    ...(grant.user_id && { userId: grant.user_id }),
+    ...(grant.is_sign_in && { isSignIn: true }),
     ...(grant.ancestors.length > 0 && { ancestors: grant.ancestors }),
     ...(passthrough.length > 0 && { passthrough }),
     ...(mcp_servers && { mcpServers: mcp_servers }),

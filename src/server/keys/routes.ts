@@ -7,8 +7,9 @@ import type { Keys } from './keys.ts'
 /** Binds the routes of virtual keys, for admins. Scoped admins access only keys of their owner. */
 export function serveKeys(app: FastifyInstance, { keys }: { keys: Keys }): void {
   bind(app, keyRoutes.list, async ({ query }, caller) => {
-    const { owner_id: owner, parent_id: parent, q, include_revoked: withRevoked = false } = query
-    const filter = { owner, parent, q: q?.trim(), withRevoked }
+    const { owner_id: owner, parent_id: parent, user_id: user, team_id: team } = query
+    const { q, include_revoked: withRevoked = false } = query
+    const filter = { owner, parent, user, team, q: q?.trim(), withRevoked }
     const { items, next_cursor } = await pageOf(
       query,
       page => keys.list({ ...filter, ...page }, caller),

@@ -25,10 +25,10 @@ export const createRunAs =
     const base = { role: 'user', ownerScope: ownerId } as const
     if (runAsKeyId === null) return { ...base, principal, key: undefined }
     const holder = await keys.byId(runAsKeyId)
-    if (!holder)
+    if (!holder || holder.role === 'viewer')
       throw new AppError(
         'conflict',
-        `key ${runAsKeyId} of this trigger was revoked or has expired; update the trigger or its webhook secret with a valid key`,
+        `key ${runAsKeyId} of this trigger was revoked, has expired or may only read; update the trigger or its webhook secret with a valid key`,
       )
     return { ...base, principal: holder.principal, key: holder.key }
   }

@@ -1,29 +1,9 @@
 import type { Pool, PoolClient } from 'pg'
-import type { CacheSettings, KeyRole, LogBodies, McpToolLists } from '../../contract/keys.ts'
-import type { NativeProvider } from '../../contract/native.ts'
 import { hint } from '../db/hints.ts'
+import { actualOwner, actualRole, grantStore } from './grant-store.ts'
+import { keyChannel } from './key-channel.ts'
 import type { KeyFields, KeyRow } from './key-row.ts'
-
-/** Access that a key grants. */
-export interface KeyGrant {
-  readonly id: string
-  readonly ancestors: readonly string[]
-  readonly owner_id: string | null
-  readonly role: KeyRole
-  readonly models: readonly string[]
-  readonly passthrough: readonly NativeProvider[]
-  readonly mcp_servers: readonly string[] | null
-  readonly mcp_tools: McpToolLists | null
-  readonly cache: CacheSettings | null
-  readonly log_bodies: LogBodies | null
-  /** True if the key or an ancestor has a budget or a rate limit. */
-  readonly is_limited: boolean
-  /** True if the key or an ancestor has an owner, a list of models, MCP servers or tools, a budget or a rate limit. */
-  readonly is_narrow: boolean
-  readonly expires: boolean
-  /** Remaining validity in ms; null if it does not expire. */
-  readonly rest_ms: number | null
-}
+import { signInStore } from './sign-in-store.ts'
 
 interface NewKeyRow extends KeyFields {
   readonly id: string
@@ -32,6 +12,18 @@ interface NewKeyRow extends KeyFields {
   readonly created_by: string
   readonly parent_id: string | null
   readonly ancestors: readonly string[]
+  readonly is_sign_in?: boolean
+}
+
+/** Whom a key belongs to. */
+type Holder = Pick<KeyFields, 'user_id' | 'team_id' | 'owner_id'>
+
+interface HolderCheck {
+  readonly has_user: boolean
+  readonly has_team: boolean
+  readonly is_member: boolean
+  /** True if the user may act as the owner. */
+  readonly is_own: boolean
 }
 
 /** Restricts keys to those visible to a caller. */
@@ -46,6 +38,10 @@ export interface Reach {
 export interface KeyFilter {
   /** Only children of this key; undefined for any. */
   readonly parent: string | undefined
+  /** Only keys of this user; undefined for any. */
+  readonly user: string | undefined
+  /** Only keys of this team; undefined for any. */
+  readonly team: string | undefined
   /** Part of the label, in any case, or the id, the prefix or the last characters; undefined or empty for any. */
   readonly q: string | undefined
   readonly withRevoked: boolean
@@ -56,11 +52,9 @@ export interface KeyFilter {
 
 type Queryable = Pick<Pool, 'query'>
 
-/** Channel that notifies every process of a changed key. The payload is its id. */
-export const keyChannel = 'switchyard_keys'
-
 const records = `
-  select k.id, k.parent_id, k.ancestors, k.label, k.owner_id, k.role, k.models, k.passthrough, k.mcp_servers, k.mcp_tools, k.cache, k.log_bodies, k.metadata, k.prefix,
+  select k.id, k.parent_id, k.ancestors, k.label, ${actualOwner} as owner_id, ${actualRole} as role, json_build_object('owner_id', k.owner_id, 'role', k.role) as stored,
+         k.user_id, k.team_id, k.is_sign_in, k.models, k.passthrough, k.mcp_servers, k.mcp_tools, k.cache, k.log_bodies, k.metadata, k.prefix,
          k.last4, k.expires_at, k.revoked_at, k.last_used_at, k.created_by, k.created_at, b.max_usd, b.soft_usd, b.duration, b.rpm_limit, b.tpm_limit,
          b.max_parallel, b.reserved_usd,
          case when b.reset_at <= clock_timestamp() then 0 else b.spent_usd end as spent_usd,
@@ -68,59 +62,18 @@ const records = `
               else b.reset_at end as reset_at
   from api_keys k join budgets b on b.scope = 'key' and b.scope_id = k.id`
 
-/** SQL that is true if the key or an ancestor meets a condition on its row `a` and its budget `b`. */
-const isAnyInLineage = (condition: string): string => `
-  exists (select from api_keys a join budgets b on b.scope = 'key' and b.scope_id = a.id
-          where a.id = any (k.id || k.ancestors) and (${condition}))`
-
-const grant = (validUntil: string): string => `
-  select k.id, k.ancestors, k.owner_id, k.role, k.models, k.passthrough, k.mcp_servers, k.mcp_tools, k.cache, k.log_bodies, k.expires_at is not null as expires,
-         ${isAnyInLineage('num_nonnulls(b.max_usd, b.soft_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0')} as is_limited,
-         ${isAnyInLineage(`a.owner_id is not null or json_array_length(a.models) > 0 or num_nonnulls(a.mcp_servers, a.mcp_tools) > 0
-           or num_nonnulls(b.max_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0`)} as is_narrow,
-         (extract(epoch from ${validUntil} - clock_timestamp()) * 1000)::double precision as rest_ms
-  from api_keys k`
-
 /** SQL that is true for visible keys. A limited key also sees itself. */
 const isWithinReach = (owner: string, within: string): string => `
-  (${owner}::text is null or k.owner_id = ${owner})
+  (${owner}::text is null or ${actualOwner} = ${owner})
   and (${within}::text is null or k.id = ${within} or k.ancestors @> array[${within}])`
-
-const byHashText = `
-  select found.*, given.place
-  from unnest($1::bytea[]) with ordinality as given (hash, place)
-  join lateral (
-    ${grant('least(k.expires_at, h.valid_until)')} join api_key_hashes h on h.key_id = k.id
-    where h.hash = given.hash and k.revoked_at is null
-  ) found on true`
-
-const byIdText = `${grant('k.expires_at')} where k.id = $1 and k.revoked_at is null`
 
 /** Tables `api_keys` and `api_key_hashes`. Reads limits from table `budgets`, which the budget store writes. */
 export type KeyStore = ReturnType<typeof keyStore>
 
 export function keyStore(pool: Pool) {
   return {
-    /** Returns the grants of keys in the order of their hashes, including expired ones. */
-    async grantsOfHashes(hashes: readonly Buffer[]): Promise<(KeyGrant | undefined)[]> {
-      const query = { name: 'grants_of_hashes', text: byHashText, values: [hashes] }
-      const { rows } = await pool.query<KeyGrant & { readonly place: number }>(query)
-      const grants = new Map(rows.map(({ place, ...grant }) => [place, grant]))
-      return hashes.map((_, at) => grants.get(at + 1))
-    },
-
-    async grantOfId(id: string): Promise<KeyGrant | undefined> {
-      const { rows } = await pool.query<KeyGrant>({ name: 'grant_of_id', text: byIdText, values: [id] })
-      return rows[0]
-    },
-
-    /** Returns those of the keys that are neither revoked nor expired, with their owners. */
-    async valid(ids: readonly string[]): Promise<{ id: string; owner_id: string | null }[]> {
-      const text = `
-        select id, owner_id from api_keys
-        where id = any ($1) and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())`
-      return (await pool.query<{ id: string; owner_id: string | null }>(text, [ids])).rows
-    },
+    ...grantStore(pool),
+    ...signInStore(pool),
 
     /** Returns a key, even if revoked; undefined if it does not exist or is not visible. */
     async find(id: string, { owner, within }: Reach, on: Queryable = pool): Promise<KeyRow | undefined> {
@@ -143,29 +96,42 @@ export function keyStore(pool: Pool) {
     },
 
     /** Lists keys, newest first. */
-    async list({ owner, within, parent, q = '', withRevoked, after, limit }: Reach & KeyFilter): Promise<KeyRow[]> {
+    async list({
+      owner,
+      within,
+      parent,
+      user,
+      team,
+      q = '',
+      withRevoked,
+      after,
+      limit,
+    }: Reach & KeyFilter): Promise<KeyRow[]> {
       const text = `${records}
-        where ($1::text is null or k.owner_id = $1) and ($2 or k.revoked_at is null) and ($3::text is null or k.id < $3)
+        where ($1::text is null or ${actualOwner} = $1) and ($2 or k.revoked_at is null) and ($3::text is null or k.id < $3)
           and ($5::text is null or k.ancestors @> array[$5]) and ($6::text is null or k.parent_id = $6)
+          and ($8::text is null or k.user_id = $8) and ($9::text is null or k.team_id = $9)
           and ($7 = '' or position(lower($7) in lower(k.label)) > 0 or $7 in (k.id, k.prefix, k.last4))
         order by k.id desc limit $4`
-      return (await pool.query<KeyRow>(text, [owner, withRevoked, after, limit, within, parent, q])).rows
+      return (await pool.query<KeyRow>(text, [owner, withRevoked, after, limit, within, parent, q, user, team])).rows
     },
 
     /** Inserts a key. The caller must insert its row of `budgets` in the same transaction. */
     async insert(client: PoolClient, row: NewKeyRow): Promise<void> {
       const text = `
         insert into api_keys (id, label, owner_id, role, models, metadata, expires_at, passthrough, cache, log_bodies, mcp_servers, mcp_tools,
-                              prefix, last4, created_by, parent_id, ancestors)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
-      const { prefix, last4, created_by, parent_id, ancestors } = row
-      await client.query(text, [row.id, ...valuesOf(row), prefix, last4, created_by, parent_id, ancestors])
+                              user_id, team_id, prefix, last4, created_by, parent_id, ancestors, is_sign_in)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`
+      const { prefix, last4, created_by, parent_id, ancestors, is_sign_in = false } = row
+      const others = [prefix, last4, created_by, parent_id, ancestors, is_sign_in]
+      await client.query(text, [row.id, ...valuesOf(row), ...others])
     },
 
     async update(client: PoolClient, id: string, fields: KeyFields): Promise<void> {
       const text = `
         update api_keys set label = $2, owner_id = $3, role = $4, models = $5, metadata = $6, expires_at = $7,
-                            passthrough = $8, cache = $9, log_bodies = $10, mcp_servers = $11, mcp_tools = $12
+                            passthrough = $8, cache = $9, log_bodies = $10, mcp_servers = $11, mcp_tools = $12,
+                            user_id = $13, team_id = $14
         where id = $1`
       await client.query(text, [id, ...valuesOf(fields)])
     },
@@ -200,8 +166,21 @@ export function keyStore(pool: Pool) {
     },
 
     /** Adds a valid hash to the key. */
-    async addHash(client: PoolClient, id: string, hash: Buffer): Promise<void> {
-      await client.query('insert into api_key_hashes (hash, key_id) values ($1, $2)', [hash, id])
+    async addHash(client: PoolClient, id: string, hash: Buffer, validUntil: Date | null = null): Promise<void> {
+      const text = 'insert into api_key_hashes (hash, key_id, valid_until) values ($1, $2, $3)'
+      await client.query(text, [hash, id, validUntil])
+    },
+
+    /** Returns whether a key may have this user, team and owner, or why not. */
+    async checkHolder(client: PoolClient, { user_id, team_id, owner_id }: Holder): Promise<HolderCheck> {
+      const text = `
+        select $1::text is null or u.id is not null as has_user, $2::text is null or t.id is not null as has_team,
+               $1::text is null or $2::text is null or m.user_id is not null as is_member,
+               u.role is null or u.role = 'admin' or $3::text is null or $3 in (u.owner_id, t.owner_id) as is_own
+        from (select) one left join users u on u.id = $1 left join teams t on t.id = $2
+          left join team_members m on m.team_id = $2 and m.user_id = $1`
+      const { rows } = await client.query<HolderCheck>(text, [user_id, team_id, owner_id])
+      return rows[0] ?? { has_user: false, has_team: false, is_member: false, is_own: false }
     },
 
     /** Expires all hashes of the key at once, or after the interval `grace` unless they expire earlier. */
@@ -234,6 +213,23 @@ export function keyStore(pool: Pool) {
       return descendants.rows
     },
 
+    /** Revokes the keys of a user, or those that name a team, with their descendants. Returns their ids. */
+    async revokeKeysOf(
+      client: PoolClient,
+      { userId, teamId }: { readonly userId?: string; readonly teamId?: string },
+    ): Promise<string[]> {
+      const text = `
+        update api_keys k set revoked_at = clock_timestamp()
+        where revoked_at is null and exists (
+          select from api_keys own where own.id = any (k.id || k.ancestors) and (own.user_id = $1 or own.team_id = $2))
+        returning id`
+      const { rows } = await client.query<{ id: string }>(text, [userId, teamId])
+      const ids = rows.map(row => row.id)
+      await client.query('delete from api_key_hashes where key_id = any ($1)', [ids])
+      for (const id of ids) hint(client, keyChannel, id)
+      return ids
+    },
+
     /** Returns now plus an interval, by the database clock. */
     async timeAfter(client: PoolClient, interval: string): Promise<Date> {
       const text = 'select clock_timestamp() + $1::interval as time'
@@ -248,6 +244,13 @@ export function keyStore(pool: Pool) {
     async announce(client: PoolClient, id: string): Promise<void> {
       const text = 'select id from api_keys where id = $1 or ancestors @> array[$1]'
       const { rows } = await client.query<{ id: string }>(text, [id])
+      for (const row of rows) hint(client, keyChannel, row.id)
+    },
+
+    /** Like `announce`, for all keys of these users and, with `teamId`, of that team. */
+    async announceKeysOf(client: PoolClient, userIds: readonly string[], teamId: string | null): Promise<void> {
+      const text = 'select id from api_keys where (user_id = any ($1) or team_id = $2) and revoked_at is null'
+      const { rows } = await client.query<{ id: string }>(text, [userIds, teamId])
       for (const row of rows) hint(client, keyChannel, row.id)
     },
 
@@ -273,4 +276,6 @@ const valuesOf = (fields: KeyFields): unknown[] => [
   fields.log_bodies && JSON.stringify(fields.log_bodies),
   fields.mcp_servers && JSON.stringify(fields.mcp_servers),
   fields.mcp_tools && JSON.stringify(fields.mcp_tools),
+  fields.user_id,
+  fields.team_id,
 ]

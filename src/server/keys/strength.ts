@@ -3,13 +3,18 @@ import type { BudgetLimits } from '../budgets/store.ts'
 import { isAtLeastAsLong } from './durations.ts'
 import type { KeyFields } from './key-row.ts'
 
-type Strength = Pick<KeyFields, 'owner_id' | 'models' | 'passthrough' | 'mcp_servers' | 'mcp_tools' | 'expires_at'> &
+type Strength = Pick<
+  KeyFields,
+  'owner_id' | 'user_id' | 'team_id' | 'models' | 'passthrough' | 'mcp_servers' | 'mcp_tools' | 'expires_at'
+> &
   BudgetLimits
 
 /** Returns the first field in which `key` exceeds `own`; undefined if there is none. Security: S08, S09. */
 export function strongerField(key: Strength, own: Strength): string | undefined {
   const claims: readonly (readonly [field: string, isWithin: boolean])[] = [
     ['owner_id', own.owner_id === null || key.owner_id === own.owner_id],
+    ['user_id', own.user_id === null || key.user_id === own.user_id],
+    ['team_id', own.team_id === null || key.team_id === own.team_id],
     ['models', areModelsWithin(key.models, own.models)],
     ['passthrough', key.passthrough.every(provider => own.passthrough.includes(provider))],
     ['mcp_servers', own.mcp_servers === null || isSubset(key.mcp_servers, own.mcp_servers)],

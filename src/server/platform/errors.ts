@@ -70,6 +70,8 @@ export const notFound = (
     | 'event'
     | 'file'
     | 'freeze'
+    | 'user'
+    | 'team'
     | 'MCP server',
   id: string,
 ): AppError => new AppError('not_found', `${kind} ${id} not found`)

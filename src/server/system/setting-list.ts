@@ -45,6 +45,7 @@ export function settingList(config: Config): Setting[] {
     plain('general_settings.public_url', withoutUser(config.publicUrl)),
     plain('general_settings.trust_proxy', config.trustProxy),
     plain('general_settings.approval_links', config.approvalLinks),
+    plain('sign_in.oidc.issuer', config.oidc?.issuer),
     plain('model_list', [...new Set(config.deployments.map(({ alias }) => alias))].slice(0, maxNames)),
     plain('demo', config.demo),
     plain('router.retries', router.retries),

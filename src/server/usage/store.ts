@@ -14,11 +14,17 @@ export interface EndedCalls extends Batch {
 /** Columns that the late end of a `lost` call updates. Its ids and its reserved amount stay. */
 const updatedColumns = columns.filter(name => !['id', 'request_id', 'held_usd'].includes(name))
 
-/** The cost of a call also counts for the ancestors of its key and of its session. */
-const payers = `(
+/**
+ * The cost of a call also counts for the team and the ancestors of its key, and for the ancestors of its session. The team is that
+ * of the reservation, even if the user of the key has left it since.
+ */
+const payers = (call: string) => `(
     values ('key', key_id), ('owner', owner_id), ('agent', agent_id), ('session', session_id)
     union all select 'key', unnest(k.ancestors) from api_keys k where k.id = key_id
     union all select 'session', unnest(s.ancestors) from sessions s where s.id = session_id
+    union all select 'team', coalesce(
+      (select team_id from doomed where doomed.request_id = ${call}.request_id),
+      (select team_of_key(k.team_id, k.user_id) from api_keys k where k.id = key_id))
   ) as payer (scope, scope_id)`
 
 /**
@@ -37,7 +43,8 @@ const settleText = (clock: string) => `
     select request_id, outcome, input_tokens + cache_read_tokens + cache_write_5m_tokens + cache_write_1h_tokens + output_tokens as used
     from given union all select json_array_elements_text($2), 'released', 0
   ), doomed as materialized (
-    select r.request_id, r.held_in, r.amount_usd, r.tokens, e.outcome, e.used
+    select r.request_id, r.held_in, r.amount_usd, r.tokens, e.outcome, e.used,
+           (select h.scope_id from json_to_recordset(r.held_in) as h (scope text, scope_id text) where h.scope = 'team') as team_id
     from (select * from ended order by request_id) e cross join lateral (
       select * from reservations
       where request_id = e.request_id and (e.outcome <> 'lost' or expires_at <= ${clock}) for update
@@ -46,10 +53,10 @@ const settleText = (clock: string) => `
     select h.id, h.scope, h.scope_id, h.minute, d.amount_usd, d.outcome = 'released' as is_undone,
            case when d.outcome = 'lost' then 0 else d.used - d.tokens end as tokens
     from doomed d cross join lateral (
-      select * from json_to_recordset(d.held_in) as held (id bigint, scope text, scope_id text, minute timestamptz) limit 15
+      select * from json_to_recordset(d.held_in) as held (id bigint, scope text, scope_id text, minute timestamptz) limit 16
     ) h
   ), touched as materialized (
-    select scope, scope_id from given cross join lateral ${payers} where scope_id is not null
+    select scope, scope_id from given cross join lateral ${payers('given')} where scope_id is not null
     union select scope, scope_id from freed
   ), locked as materialized (
     select b.* from (select * from touched order by scope, scope_id) t cross join lateral (
@@ -64,16 +71,16 @@ const settleText = (clock: string) => `
     select ${columns.join(', ')}, clock.at from given g, clock
     where g.outcome <> 'lost' or exists (select from doomed d where d.request_id = g.request_id)
     on conflict (request_id) do nothing
-    returning key_id, owner_id, agent_id, session_id, coalesce(cost_usd, 0) as usd, null::timestamptz as lost_at
+    returning request_id, key_id, owner_id, agent_id, session_id, coalesce(cost_usd, 0) as usd, null::timestamptz as lost_at
   ), late as (
     update usage u set ${updatedColumns.map(name => `${name} = g.${name}`).join(', ')} from given g
     where u.request_id = g.request_id and u.outcome = 'lost' and g.outcome <> 'lost'
       and u.request_id = any (array(select request_id from given))
-    returning u.key_id, u.owner_id, u.agent_id, u.session_id, coalesce(u.cost_usd, 0) - coalesce(u.held_usd, 0) as usd,
+    returning u.request_id, u.key_id, u.owner_id, u.agent_id, u.session_id, coalesce(u.cost_usd, 0) - coalesce(u.held_usd, 0) as usd,
               u.created_at as lost_at
   ), spent as (
     select scope, scope_id, usd, lost_at
-    from (select * from fresh union all select * from late) as booked cross join lateral ${payers}
+    from (select * from fresh union all select * from late) as booked cross join lateral ${payers('booked')}
     where scope_id is not null
   ), current as (
     select l.scope, l.scope_id, l.id, at, minute,

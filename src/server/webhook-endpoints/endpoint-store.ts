@@ -36,10 +36,7 @@ const columns =
   'id, owner_id, url, description, events, agent_ids, status, disabled_reason, run_as_key_id, failing_since, created_at, updated_at'
 
 /** SQL that is true while the key that set up endpoint `e` is valid. */
-export const isKeyValid = `
-  (e.run_as_key_id is null or exists (
-    select from api_keys k
-    where k.id = e.run_as_key_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > clock_timestamp())))`
+export const isKeyValid = '(e.run_as_key_id is null or is_key_valid(e.run_as_key_id))'
 
 const ofOwner = '($2::text is null or owner_id = $2)'
 

@@ -26,6 +26,10 @@ export interface FullService {
   readonly rightToLeftSession: string
   /** A session with an unbroken title and large numbers. */
   readonly countingSession: string
+  /** A person in two teams, with a key. */
+  readonly user: string
+  /** A team with members, models and a budget. */
+  readonly team: string
 }
 
 /** A service without objects, and what it may reach. */
@@ -51,10 +55,11 @@ export async function fill({ service, mcpUrl }: EmptyService): Promise<FullServi
   const agents = await createAgents(api)
   await addSkillsAndMemories(api, agents.scribe)
   await addAccess(api, agents.scribe)
+  const people = await addPeople(api)
   await addMcpServers(api, mcpUrl)
   const started = await startSessions(api, agents)
   await addTriggers(api, agents)
-  return { service, agent: agents.scribe, ...started }
+  return { service, agent: agents.scribe, ...people, ...started }
 }
 
 type Api = ReturnType<typeof apiOf>
@@ -151,6 +156,24 @@ async function addAccess({ call, created }: Api, agent: string): Promise<void> {
     max_budget: 999_999_999_999,
     budget_duration: '1mo',
   })
+}
+
+async function addPeople({ call, created }: Api) {
+  const person = (name: string, more: object = {}) => created('POST /api/users', { name, ...more })
+  const user = await person('Ada Lovelace', { email: 'ada@acme.example', role: 'admin' })
+  const member = await person('Grace Hopper', { email: 'grace@acme.example' })
+  const build = await person('Nightly build', { kind: 'service_account' })
+  const hebrew = await person(rightToLeft, { role: 'viewer', email: `${'long'.repeat(12)}@platform.acme.example` })
+  const leaver = await person(longName)
+  await call(`PATCH /api/users/${leaver}`, { is_disabled: true })
+  const team = await created('POST /api/teams', { name: 'Data', models: ['claude-*'], group: 'data-engineering' })
+  const wide = await created('POST /api/teams', { name: longName, models, group: unbroken })
+  await created('POST /api/teams', { name: 'צוות התפעול' })
+  for (const id of [user, member, build, hebrew, leaver]) await call(`PUT /api/teams/${team}/members/${id}`)
+  await call(`PUT /api/teams/${wide}/members/${user}`)
+  await created('POST /api/keys', { label: 'Nightly build', user_id: build, team_id: team, owner_id: team })
+  await call(`PUT /api/budgets/team/${team}`, { max_budget: 200, soft_budget: 150, budget_duration: '1mo' })
+  return { user, team }
 }
 
 async function addMcpServers({ call }: Api, url: string): Promise<void> {

@@ -118,6 +118,8 @@ export function exampleObjects(service: Service): ExampleObjects {
   }
 
   const model = { model_name: 'fast', params: { model: 'openai/gpt-5.2-mini', api_key: 'sk-sample-0123456789' } }
+  const user = () => created('POST /api/users', { name: 'Nightly build', kind: 'service_account' })
+  const newTeam = () => created('POST /api/teams', { name: 'Data', models: ['demo'] })
   const makers: Readonly<Record<string, () => Promise<string>>> = {
     a2a_agent_id: a2aAgent,
     a2a_asking_task_id: () => a2aTask('List the files'),
@@ -134,6 +136,12 @@ export function exampleObjects(service: Service): ExampleObjects {
     environment_id: () => created('POST /v1/environments', { name: 'Node' }),
     freeze_id: () => created('PUT /v1/freezes', { owner: 'bo' }),
     key_id: () => created('POST /api/keys', { label: 'Ana', owner_id: 'ana' }),
+    member_id: user,
+    member_team_id: async () => {
+      const [team, member] = [await newTeam(), await idOf('member_id')]
+      await ok(`PUT /api/teams/${team}/members/${member}`)
+      return team
+    },
     memory_id: async () =>
       created(`POST /api/v1/managed_agents/agents/${await idOf('agent_id')}/memory`, { text: 'Deploy on Tuesdays' }),
     message_id: async () => {
@@ -162,7 +170,9 @@ export function exampleObjects(service: Service): ExampleObjects {
     session_id: async () =>
       idle(await created('POST /session', { agent: await idOf('agent_id'), prompt: 'Create hello.txt' })),
     skill_id: () => created('POST /api/v1/skills', { name: 'Terse', content: 'Answer in one sentence.' }),
+    team_id: newTeam,
     thread_id: () => idOf('session_id'),
+    user_id: user,
     vault_key: async () => {
       await ok('POST /api/vault', { key: 'OLD_TOKEN', value: 'sample-0123456789', scope: 'global' })
       return 'OLD_TOKEN'

@@ -10,6 +10,8 @@ interface SignIn {
   /** True while the key is only in the memory of this tab. */
   readonly isTabOnly: boolean
   signOut(): Promise<void>
+  /** Continues as a team of the person; null: as the person itself. */
+  actAs(teamId: string | null): Promise<void>
 }
 
 const SignInContext = createContext<SignIn | undefined>(undefined)
@@ -62,6 +64,12 @@ export function SignInGate({ form: Form, pending, failed: Failed, children }: Pr
           rememberKey(undefined)
           queries.clear()
           setEnded(true)
+        },
+        actAs: async (teamId: string | null) => {
+          const found = await client.console.actAs({ body: { team_id: teamId } })
+          queries.setQueryData(['me'], found)
+          // Objects of the owner before must not stay on the page.
+          await queries.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'me' })
         },
       },
     [me, isTabOnly, queries],

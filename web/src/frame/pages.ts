@@ -18,6 +18,8 @@ import {
   IconRobot,
   IconSettings,
   IconTestPipe,
+  IconUser,
+  IconUsersGroup,
   IconWebhook,
 } from '@tabler/icons-react'
 import type { ComponentType } from 'react'
@@ -41,6 +43,8 @@ export interface MenuPage {
         | 'models'
         | 'runtimes'
         | 'keys'
+        | 'users'
+        | 'teams'
         | 'budgets'
         | 'vault'
         | 'audit'
@@ -97,6 +101,8 @@ export const menu: readonly MenuGroup[] = [
       { path: '/console/models', title: 'Models and providers', icon: IconCpu, letter: 'd', isAdmin: true },
       { path: '/console/runtimes', title: 'Runtimes', icon: IconBuildingWarehouse, letter: 'r', isAdmin: true },
       { path: '/console/keys', title: 'API keys', icon: IconKey, letter: 'y', isAdmin: true },
+      { path: '/console/users', title: 'Users', icon: IconUser, letter: 'n', isAdmin: true },
+      { path: '/console/teams', title: 'Teams', icon: IconUsersGroup, letter: 'q', isAdmin: true },
       { path: '/console/budgets', title: 'Budgets', icon: IconGauge, letter: 'b', isAdmin: true },
       { path: '/console/vault', title: 'Vault', icon: IconLock, letter: 'v' },
       { path: '/console/audit', title: 'Audit', icon: IconReceipt, letter: 'x', isAdmin: true },

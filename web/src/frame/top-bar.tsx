@@ -1,6 +1,7 @@
 import { ActionIcon, Menu, Tooltip, UnstyledButton, useMantineColorScheme } from '@mantine/core'
 import { spotlight } from '@mantine/spotlight'
 import {
+  IconCheck,
   IconDeviceDesktop,
   IconLogout,
   IconMenu2,
@@ -9,10 +10,13 @@ import {
   IconSun,
   IconUserCircle,
 } from '@tabler/icons-react'
+import type { Me } from '../../../src/contract/console.ts'
 import { useOverview } from '../data/live.ts'
 import { useSignIn } from '../data/sign-in.tsx'
 import { money } from '../parts/format.ts'
 import { useLetterKeys } from '../parts/letter-keys.ts'
+import { showProblem } from '../parts/notices.ts'
+import { SafeText } from '../parts/safe-text.tsx'
 import { ConnectionDot } from './connection-dot.tsx'
 import css from './top-bar.module.css'
 
@@ -70,9 +74,39 @@ function ThemeMenu() {
   )
 }
 
+const roleWords = { admin: 'administrator', user: 'user', viewer: 'viewer' } as const
+
+interface ActAsProps {
+  readonly user: NonNullable<Me['user']>
+  readonly onChoose: (teamId: string | null) => void
+}
+
+/** Whose objects the person sees and creates: its own, or those of a team. */
+function ActAs({ user, onChoose }: ActAsProps) {
+  const choices = [{ id: null, name: `${user.name} (own objects)` }, ...user.teams]
+  return (
+    <>
+      <Menu.Label>Act as</Menu.Label>
+      {choices.map(({ id, name }) => (
+        <Menu.Item
+          key={id ?? ''}
+          aria-current={user.team_id === id}
+          leftSection={<IconCheck size={14} visibility={user.team_id === id ? 'visible' : 'hidden'} aria-hidden />}
+          onClick={() => onChoose(id)}
+        >
+          <SafeText text={name} />
+        </Menu.Item>
+      ))}
+      <Menu.Divider />
+    </>
+  )
+}
+
 function PersonMenu() {
-  const { me, signOut } = useSignIn()
+  const { me, signOut, actAs } = useSignIn()
   const [areLettersOn, setLetters] = useLetterKeys()
+  const choose = (teamId: string | null) =>
+    void actAs(teamId).catch((error: unknown) => showProblem('act as this team', error))
   return (
     <Menu>
       <Menu.Target>
@@ -82,8 +116,9 @@ function PersonMenu() {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>
-          <bdi>{me.principal}</bdi> · {me.role === 'admin' ? 'administrator' : 'user'}
+          <bdi>{me.user?.name ?? me.principal}</bdi> · {roleWords[me.role]}
         </Menu.Label>
+        {me.user && me.user.teams.length > 0 && <ActAs user={me.user} onChoose={choose} />}
         <Menu.Label>Switchyard {me.version}</Menu.Label>
         <Menu.Item component="a" href="/docs">
           API reference

@@ -51,10 +51,7 @@ const inMs = (parameter: string) => `clock_timestamp() + ${parameter} * interval
 const shown = 'task_id, id, url, scheme'
 
 /** SQL that is true while the key of config `c` is valid. */
-const isKeyValid = `
-  (c.run_as_key_id is null or exists (
-    select from api_keys k
-    where k.id = c.run_as_key_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > clock_timestamp())))`
+const isKeyValid = '(c.run_as_key_id is null or is_key_valid(c.run_as_key_id))'
 
 /** SQL that is true for config `c` with events of session `s` to read. */
 const hasNews = `c.state = 'active' and c.ready_at is null and s.next_seq - 1 > c.seq`

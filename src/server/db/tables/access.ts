@@ -35,7 +35,10 @@ export interface ApiKeyTable {
   ancestors: Generated<string[]>
   label: string
   owner_id: string | null
-  role: 'user' | 'admin'
+  role: 'user' | 'admin' | 'viewer'
+  user_id: string | null
+  team_id: string | null
+  is_sign_in: Generated<boolean>
   models: Json<readonly string[]>
   passthrough: Json<readonly NativeProvider[]>
   mcp_servers: ColumnType<readonly string[] | null, string | null | undefined, string | null>

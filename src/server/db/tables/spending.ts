@@ -80,7 +80,7 @@ export interface FreezeTable {
 
 /** Table `budgets`: limits and counters of keys, owners, agents and sessions. Amounts are exact decimals. */
 export interface BudgetTable {
-  scope: 'key' | 'owner' | 'agent' | 'session'
+  scope: 'key' | 'owner' | 'agent' | 'session' | 'team'
   scope_id: string
   id: Generated<number>
   max_usd: string | null

@@ -56,6 +56,8 @@ const byName: Readonly<Record<string, string>> = {
   server_id: 'Id, name or alias of an MCP server',
   session_id: 'Id of a session',
   skill_id: 'Id of the skill',
+  team_id: 'Id of a team',
+  user_id: 'Id of a user',
   state: 'Only objects in this state',
   status: 'Only objects with this status',
   'statuses[]': 'Only sessions with one of these statuses',

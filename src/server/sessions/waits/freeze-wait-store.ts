@@ -5,7 +5,7 @@ import type { Queryable } from '../log/event-store.ts'
 const isFrozen = `
   exists (
     select from freezes f where f.scope = 'all'
-      or (f.scope = 'owner' and f.scope_id = coalesce(nullif(s.owner_id, ''), k.owner_id))
+      or (f.scope = 'owner' and f.scope_id = coalesce(nullif(s.owner_id, ''), owner_of_key(k.owner_id, k.user_id, k.team_id)))
       or (f.scope = 'key' and f.scope_id = any (k.id || k.ancestors)))`
 
 /** Rows of table `waits` whose prompts a freeze has stopped. */

@@ -13,7 +13,7 @@ const prompts = promptStore(pool)
 const sessions = sessionStore(pool)
 
 interface Limit {
-  readonly scope: 'key' | 'owner' | 'agent' | 'session'
+  readonly scope: 'key' | 'owner' | 'agent' | 'session' | 'team'
   readonly scope_id: string
   readonly max?: string | null
   readonly spent?: string
@@ -323,6 +323,22 @@ test('a prompt that another budget stops now waits for that budget and does not 
   assert.deepEqual(rows.map(({ scope }) => scope).sort(), ['owner', 'owner', 'owner', 'session'])
   await setBudget({ scope: 'session', scope_id: first, max: '2', spent: '1' })
   assert.equal(await isReady(first), true)
+})
+
+test('a prompt waits for the budget of the team of its key, and is due as soon as that changes', async () => {
+  await pool.query(`insert into teams (id, name, owner_id, created_by) values ('team_1', 'T', 'team_1', 'master')`)
+  await pool.query(`
+    insert into api_keys (id, label, role, models, metadata, prefix, last4, created_by, team_id)
+    values ('key_of_team', '', 'user', '[]', '{}', '', '', 'master', 'team_1')`)
+  const budget = { scope: 'team', scope_id: 'team_1' } as const
+  await setBudget({ ...budget, spent: '1' })
+  const { id, promptId } = await pausedSession({ keyId: 'key_of_team', budget })
+  await stop(id, promptId, { budget })
+  await stop(id, promptId, { budget })
+  assert.equal(await isReady(id, ['team:team_1']), false)
+  await setBudget({ ...budget, max: '5', spent: '1' })
+  assert.equal(await isReady(id), false, 'it backs off')
+  assert.equal(await isReady(id, ['team:team_1']), true)
 })
 
 test('revoking a key ends the wait of its prompts for another budget', async () => {

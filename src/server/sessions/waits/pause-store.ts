@@ -86,10 +86,6 @@ const budgetsText = `
     where room is null or room > 0
   )`
 
-const isDead = (key: string) => `
-  not exists (
-    select from api_keys where id = ${key} and revoked_at is null and (expires_at is null or expires_at > clock_timestamp()))`
-
 const keysText = `
   keys_waited as (
     (select key_id from waits where kind = 'budget' order by key_id limit 1)
@@ -99,19 +95,19 @@ const keysText = `
     ) next
   ), dead_keys as materialized (
     select key_id from (select key_id from keys_waited limit ${maxExamined}) k
-    where key_id is not null and ${isDead('k.key_id')}
+    where key_id is not null and not is_key_valid(k.key_id)
   )`
 
 /** `$1` names recently changed budgets: waits for those are checked without their back-off. */
-const isDue = (owner: string, agent: string, session: string, keys: string) => `
+const isDue = `
   (w.not_before <= clock_timestamp() or w.not_before is null or $1::text[] && (array[
-    'owner:' || ${owner}, 'agent:' || ${agent}, 'session:' || ${session}]
-    || array(select 'session:' || id from unnest(s.ancestors) as id) || array(select 'key:' || id from unnest(${keys}) as id)))`
+    'owner:' || s.owner_id, 'agent:' || s.agent_id, 'session:' || p.session_id, 'team:' || line.team]
+    || array(select 'session:' || id from unnest(s.ancestors) as id) || array(select 'key:' || id from unnest(line.keys) as id)))`
 
 /**
  * Joins the waits for budgets with room with all budgets that limit them. `room` is the amount that may still be spent;
  * it goes to the oldest prompts first. Keys and sessions also draw on the budgets of their ancestors. A session without a budget row
- * has no limit. A wait under a revoked or expired key ends: its run reports the error. A wait that another budget stops
+ * has no limit. A wait under an invalid key ends: its run reports the error. A wait that another budget stops
  * is moved to that budget.
  */
 const readyText = `
@@ -128,11 +124,13 @@ const readyText = `
     union (select session_id from waits where kind = 'budget' and scope is null limit ${maxOfOne})
   ), paused as materialized (
     select distinct on (p.session_id) p.session_id, p.id, p.created_at, p.held_times, w.needs_usd,
-           p.key_id, line.keys, s.owner_id, s.agent_id, s.ancestors, ${isDue('s.owner_id', 's.agent_id', 'p.session_id', 'line.keys')} as is_due,
-           p.key_id is not null and ${isDead('p.key_id')} as is_hopeless
+           p.key_id, line.keys, line.team, s.owner_id, s.agent_id, s.ancestors, ${isDue} as is_due,
+           p.key_id is not null and not is_key_valid(p.key_id) as is_hopeless
     from candidates join waits w on w.session_id = candidates.session_id and w.kind = 'budget'
     join prompts p on p.id = w.prompt_id join sessions s on s.id = p.session_id
-    left join lateral (select id || ancestors as keys from api_keys where id = p.key_id) line on true
+    left join lateral (
+      select id || ancestors as keys, team_of_key(team_id, user_id) as team from api_keys where id = p.key_id
+    ) line on true
     where s.deleted_at is null
     order by p.session_id, p.position
   ), payers as materialized (
@@ -141,7 +139,7 @@ const readyText = `
     from paused
     left join lateral (
       select budgets.* from (
-        values ('owner', paused.owner_id), ('agent', paused.agent_id), ('session', paused.session_id)
+        values ('owner', paused.owner_id), ('agent', paused.agent_id), ('session', paused.session_id), ('team', paused.team)
         union all select 'key', unnest(paused.keys)
         union all select 'session', unnest(paused.ancestors)
       ) as payer (scope, scope_id) cross join lateral (

@@ -36,7 +36,7 @@ export function RateLimits({ budget }: { readonly budget: Budget }) {
   )
 }
 
-/** Leads to the key, agent or session. */
+/** Leads to the key, agent, session or team. */
 export function SubjectLink({ budget }: { readonly budget: Named }) {
   const { scope, scope_id: id } = budget
   const name = <SafeText text={nameOf(budget)} />
@@ -57,6 +57,13 @@ export function SubjectLink({ budget }: { readonly budget: Named }) {
   if (scope === 'session') {
     return (
       <Link to="/console/sessions/$sessionId" params={{ sessionId: id }}>
+        {name}
+      </Link>
+    )
+  }
+  if (scope === 'team') {
+    return (
+      <Link to="/console/teams" search={{ open: id }}>
         {name}
       </Link>
     )

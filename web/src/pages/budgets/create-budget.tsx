@@ -17,9 +17,9 @@ interface Props {
   readonly onDone: (budget: Budget) => void
 }
 
-type WritableScope = 'owner' | 'agent' | 'session'
+type WritableScope = 'owner' | 'agent' | 'session' | 'team'
 
-/** Sets the budget of an owner, an agent or a session. */
+/** Sets the budget of an owner, an agent, a session or a team. */
 export function CreateBudget({ onClose, onDone }: Props) {
   const queries = useQueryClient()
   const [scope, setScope] = useState<WritableScope>('owner')
@@ -42,6 +42,7 @@ export function CreateBudget({ onClose, onDone }: Props) {
               { value: 'owner', label: 'An owner: its sessions and its keys' },
               { value: 'agent', label: 'An agent: all of its sessions' },
               { value: 'session', label: 'A session' },
+              { value: 'team', label: 'A team: all keys of its members' },
             ]}
             value={scope}
             onChange={value => {
@@ -84,7 +85,7 @@ interface IdProps {
 
 const IdField = ({ scope, value, onChange }: IdProps) => (
   <TextInput
-    label={scope === 'owner' ? 'Owner' : 'Session id'}
+    label={{ owner: 'Owner', agent: 'Agent', session: 'Session id', team: 'Team id' }[scope]}
     description={scope === 'owner' ? 'As in owner_id of its agents and keys' : 'Starts with ses_'}
     maxLength={200}
     value={value}

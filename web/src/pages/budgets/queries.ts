@@ -6,7 +6,7 @@ import { present } from '../../data/present.ts'
 
 export type Scope = Budget['scope']
 
-export const scopes = ['key', 'owner', 'agent', 'session'] as const satisfies readonly Scope[]
+export const scopes = ['key', 'owner', 'agent', 'session', 'team'] as const satisfies readonly Scope[]
 
 export const budgetsQuery = (scope: Scope | undefined) =>
   infiniteQueryOptions({

@@ -10,14 +10,16 @@ import { KeyForm } from './key-form.tsx'
 import { reloadKeys } from './queries.ts'
 
 interface Props {
+  /** User that the key is for; the form can change it. */
+  readonly userId: string | undefined
   readonly onClose: () => void
   readonly onCreated: (key: ShownApiKey) => void
 }
 
 /** The form of a new key. A repeated request after a lost answer creates no second key. */
-export function CreateKey({ onClose, onCreated }: Props) {
+export function CreateKey({ userId, onClose, onCreated }: Props) {
   const queries = useQueryClient()
-  const [draft, setDraft] = useState(emptyDraft)
+  const [draft, setDraft] = useState({ ...emptyDraft, user_id: userId ?? '' })
   const once = useRef({ body: '', key: '' })
   const submit = useSubmit(async () => {
     const body = keyWrite(draft, emptyDraft)

@@ -72,7 +72,7 @@ export const allColumns: readonly Column<ApiKey>[] = [
     key: 'role',
     title: 'Role',
     width: '56px',
-    cell: ({ role }) => (role === 'admin' ? 'admin' : <span className="soft">user</span>),
+    cell: ({ role }) => (role === 'user' ? <span className="soft">user</span> : role),
     isNarrow: false,
   },
   {

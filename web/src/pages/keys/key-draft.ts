@@ -9,6 +9,8 @@ type Amount = number | ''
 export interface KeyDraft {
   readonly label: string
   readonly owner_id: string
+  readonly user_id: string
+  readonly team_id: string
   readonly role: KeyRole
   readonly models: readonly string[]
   readonly max_budget: Amount
@@ -34,6 +36,8 @@ export interface KeyDraft {
 export const emptyDraft: KeyDraft = {
   label: '',
   owner_id: '',
+  user_id: '',
+  team_id: '',
   role: 'user',
   models: [],
   max_budget: '',
@@ -54,6 +58,8 @@ export const emptyDraft: KeyDraft = {
 export const draftOf = (key: ApiKey): KeyDraft => ({
   label: key.label,
   owner_id: key.owner_id ?? '',
+  user_id: key.user_id ?? '',
+  team_id: key.team_id ?? '',
   role: key.role,
   models: key.models,
   max_budget: key.max_budget ?? '',
@@ -86,6 +92,8 @@ const fieldsOf = (draft: KeyDraft) =>
   ({
     label: draft.label.trim(),
     owner_id: text(draft.owner_id),
+    user_id: text(draft.user_id),
+    team_id: text(draft.team_id),
     role: draft.role,
     models: [...draft.models],
     max_budget: amount(draft.max_budget),

@@ -4,6 +4,8 @@ import type { KeyDraft } from './key-draft.ts'
 export const keyFields = [
   'label',
   'owner_id',
+  'user_id',
+  'team_id',
   'role',
   'models',
   'max_budget',

@@ -9,6 +9,7 @@ import { useNow } from '../../parts/now.ts'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { ExpiryField } from './expiry-field.tsx'
+import { HolderFields } from './holder-fields.tsx'
 import { type KeyDraft, rightsOf } from './key-draft.ts'
 import { amountOf, type FieldsProps, keyFields, rareFields } from './key-fields.ts'
 import css from './key-form.module.css'
@@ -23,6 +24,12 @@ interface Props {
   /** Verb with object: `Create API key`. */
   readonly action: string
   readonly onCancel: () => void
+}
+
+const rightsOfRole: Readonly<Record<KeyDraft['role'], string>> = {
+  viewer: 'Reads agents, sessions, memories and skills, and changes nothing',
+  user: 'Models, agents, sessions, memories, skills and MCP servers',
+  admin: 'May also manage keys, providers, models and budgets, within its own limits',
 }
 
 /** The form of a key, with a sentence that says what it will allow. */
@@ -47,14 +54,7 @@ export function KeyForm({ draft, onChange, submit, action, onCancel }: Props) {
           error={error.at('label')}
           data-autofocus
         />
-        <TextInput
-          label="Owner"
-          description="The key sees and creates objects of this owner only. Empty: it sees those of every owner"
-          maxLength={200}
-          value={draft.owner_id}
-          onChange={({ currentTarget }) => set({ owner_id: currentTarget.value })}
-          error={error.at('owner_id')}
-        />
+        <HolderFields {...part} />
         <div>
           <Text size="sm" fw={500} id="key-role">
             Role
@@ -64,17 +64,15 @@ export function KeyForm({ draft, onChange, submit, action, onCancel }: Props) {
             size="xs"
             mt={4}
             data={[
+              { value: 'viewer', label: 'Viewer' },
               { value: 'user', label: 'User' },
               { value: 'admin', label: 'Administrator' },
             ]}
             value={draft.role}
-            onChange={role => set({ role: role === 'admin' ? 'admin' : 'user' })}
+            onChange={role => set({ role })}
           />
           <Text size="xs" c={error.at('role') ? 'red' : 'dimmed'} mt={4}>
-            {error.at('role') ??
-              (draft.role === 'admin'
-                ? 'May also manage keys, providers, models and budgets, within its own limits'
-                : 'Models, agents, sessions, memories, skills and MCP servers')}
+            {error.at('role') ?? rightsOfRole[draft.role]}
           </Text>
         </div>
         <ModelsField {...part} />

@@ -42,7 +42,7 @@ export function KeyPanel({ id, onClose, onOpen, onRotated }: Props) {
       </SidePanel>
     )
   }
-  if (edit === '1' && data.revoked_at === null) {
+  if (edit === '1' && data.revoked_at === null && !data.is_sign_in) {
     return (
       <SidePanel title={`Edit ${keyName(data)}`} onClose={stopEditing}>
         <EditKey apiKey={data} onDone={stopEditing} />
@@ -78,18 +78,22 @@ function Actions({ apiKey, onRotated }: { readonly apiKey: ApiKey } & Pick<Props
     <Group gap="sm">
       {!isRevoked && (
         <>
-          <Button variant="default" onClick={() => setAddress({ edit: '1' })}>
-            Edit key
-          </Button>
+          {!apiKey.is_sign_in && (
+            <Button variant="default" onClick={() => setAddress({ edit: '1' })}>
+              Edit key
+            </Button>
+          )}
           {apiKey.max_budget !== null && (
             <RaiseBudget
               budget={{ ...apiKey, scope: 'key', scope_id: apiKey.id }}
               onOther={() => setAddress({ edit: '1' })}
             />
           )}
-          <Button variant="default" onClick={() => setDialog('rotate')}>
-            Rotate key
-          </Button>
+          {!apiKey.is_sign_in && (
+            <Button variant="default" onClick={() => setDialog('rotate')}>
+              Rotate key
+            </Button>
+          )}
           <Button variant="default" c="var(--state-failed)" onClick={() => setDialog('revoke')}>
             Revoke key
           </Button>
@@ -127,7 +131,8 @@ function Details({ apiKey }: { readonly apiKey: ApiKey }) {
           ['Id', <Id key="id" id={apiKey.id} what="key id" />],
           ['Key', <KeyCharacters key="key" apiKey={apiKey} />],
           ['Owner', <Owner key="owner" apiKey={apiKey} />],
-          ['Role', apiKey.role === 'admin' ? 'administrator' : 'user'],
+          ...holderFacts(apiKey),
+          ['Role', apiKey.role === 'admin' ? 'administrator' : apiKey.role],
           ['Models', listed(apiKey.models, 'every model')],
           ['Warning', apiKey.soft_budget !== null && `from $${apiKey.soft_budget}`],
           ['Requests a minute', apiKey.rpm_limit !== null && count(apiKey.rpm_limit)],
@@ -170,6 +175,19 @@ function Owner({ apiKey: { owner_id: owner } }: { readonly apiKey: ApiKey }) {
 
 const ParentLink = ({ id }: { readonly id: string }) => (
   <Link to="." search={before => ({ ...before, open: id })} className="mono">
+    {id}
+  </Link>
+)
+
+const holderFacts = ({ user_id: user, team_id: team, is_sign_in: isSignIn }: ApiKey) =>
+  [
+    ['User', user !== null && <HolderLink key="user" page="users" id={user} />],
+    ['Team', team !== null && <HolderLink key="team" page="teams" id={team} />],
+    ['Signs in', isSignIn && 'the sign-ins of the user use this key; revoking it ends them'],
+  ] as const
+
+const HolderLink = ({ page, id }: { readonly page: 'users' | 'teams'; readonly id: string }) => (
+  <Link to={`/console/${page}`} search={{ open: id }} className="mono">
     {id}
   </Link>
 )

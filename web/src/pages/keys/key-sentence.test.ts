@@ -4,6 +4,8 @@ import { type KeyRights, keySentence, listOf } from './key-sentence.ts'
 
 const free: KeyRights = {
   owner_id: null,
+  user_id: null,
+  team_id: null,
   role: 'user',
   models: [],
   max_budget: null,
@@ -27,6 +29,11 @@ const cases: readonly (readonly [rights: Partial<KeyRights>, sentence: string])[
       expires_at: endOf(2026, 11, 31),
     },
     'This key may call claude-* and gpt-5.5, spend $50 a month, 60 requests a minute, until 31 Dec.',
+  ],
+  [{ role: 'viewer', models: ['a'] }, 'This key may only read, without an end.'],
+  [
+    { user_id: 'user_1' },
+    'This key may call every model, spend without a limit, within what its user and team may do, without an end.',
   ],
   [
     { owner_id: 'ada', max_budget: 0.5, expires_at: endOf(2027, 0, 31) },

@@ -5,6 +5,8 @@ import { count } from '../../parts/format.ts'
 /** The fields of a key that its sentence names. */
 export interface KeyRights {
   readonly owner_id: string | null
+  readonly user_id: string | null
+  readonly team_id: string | null
   readonly role: KeyRole
   /** Empty: all. */
   readonly models: readonly string[]
@@ -31,6 +33,8 @@ export function listOf(words: readonly string[]): string {
  */
 export function keySentence(key: KeyRights, now: number): string {
   const { rpm_limit: rpm, tpm_limit: tpm, max_parallel_requests: parallel, max_budget: max } = key
+  const end = key.expires_at === null ? 'without an end' : `until ${dayOf(Date.parse(key.expires_at), now)}`
+  if (key.role === 'viewer') return `${subjectOf(key)} may only read, ${end}.`
   const clauses = [
     `${subjectOf(key)} may call ${key.models.length === 0 ? 'every model' : listOf(key.models)}`,
     max === null ? 'spend without a limit' : `spend ${dollars(max)} ${periodWords(key.budget_duration)}`,
@@ -38,7 +42,8 @@ export function keySentence(key: KeyRights, now: number): string {
     tpm !== null && `${count(tpm)} tokens a minute`,
     parallel !== null && `${count(parallel)} ${parallel === 1 ? 'call' : 'calls'} at a time`,
     key.role === 'admin' && 'manage keys, providers, models and budgets',
-    key.expires_at === null ? 'without an end' : `until ${dayOf(Date.parse(key.expires_at), now)}`,
+    (key.user_id !== null || key.team_id !== null) && 'within what its user and team may do',
+    end,
   ]
   return `${clauses.filter(Boolean).join(', ')}.`
 }

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ShownApiKey } from '../../../../src/contract/keys.ts'
 import { useAddress } from '../../parts/address.ts'
@@ -10,6 +10,7 @@ import { ChoiceFilter, FilterChips, SearchFilter } from '../../parts/filters.tsx
 import { Page } from '../../parts/page.tsx'
 import { Empty, Loading, NoMatch, ProblemBlock } from '../../parts/page-state.tsx'
 import { WithPanel } from '../../parts/side-panel.tsx'
+import { userQuery } from '../../parts/user-queries.ts'
 import { CreateKey } from './create-key.tsx'
 import { allColumns, fewColumns } from './key-columns.tsx'
 import { KeyPanel } from './key-panel.tsx'
@@ -28,15 +29,16 @@ export function KeysPage() {
 }
 
 function Keys() {
-  const [address, setAddress] = useAddress<'q' | 'owner' | 'revoked' | 'open' | 'create' | 'edit'>()
-  const { q, owner, revoked, open, create } = address
+  const [address, setAddress] = useAddress<'q' | 'owner' | 'user' | 'revoked' | 'open' | 'create' | 'edit'>()
+  const { q, owner, user, revoked, open, create } = address
+  const { data: holder } = useQuery({ ...userQuery(user ?? ''), enabled: user !== undefined })
   // A secret lives here until the person has saved it, and nowhere else.
   const [shown, setShown] = useState<ShownApiKey>()
   const close = () => setAddress({ open: undefined, create: undefined, edit: undefined })
   const openKey = (id: string) => setAddress({ open: id, create: undefined, edit: undefined }, { isStep: true })
   const panel =
     create === '1' ? (
-      <CreateKey onClose={close} onCreated={setShown} />
+      <CreateKey userId={user} onClose={close} onCreated={setShown} />
     ) : open === undefined ? undefined : (
       <KeyPanel key={open} id={open} onClose={close} onOpen={openKey} onRotated={setShown} />
     )
@@ -58,15 +60,15 @@ function Keys() {
             onChange={value => setAddress({ revoked: value })}
           />
           <FilterChips
-            active={{ owner }}
+            active={{ owner, user: holder?.name ?? user }}
             onRemove={name => setAddress({ [name]: undefined })}
-            onClear={() => setAddress({ owner: undefined })}
+            onClear={() => setAddress({ owner: undefined, user: undefined })}
           />
         </>
       }
     >
       <WithPanel panel={panel}>
-        <List filters={{ q, owner, revoked }} open={open} hasPanel={panel !== undefined} onOpen={openKey} />
+        <List filters={{ q, owner, user, revoked }} open={open} hasPanel={panel !== undefined} onOpen={openKey} />
       </WithPanel>
       {shown && (
         <KeySecret
@@ -89,15 +91,15 @@ interface ListProps {
 }
 
 function List({ filters, open, hasPanel, onOpen }: ListProps) {
-  const [, setAddress] = useAddress<'q' | 'owner' | 'revoked' | 'create'>()
+  const [, setAddress] = useAddress<'q' | 'owner' | 'user' | 'revoked' | 'create'>()
   const { data, error, refetch, fetchNextPage, hasNextPage } = useInfiniteQuery(keysQuery(filters))
   if (!data) {
     return error ? <ProblemBlock error={error} what="load the keys" retry={() => void refetch()} /> : <Loading />
   }
   const keys = data.pages.flatMap(page => page.keys)
-  const isFiltered = filters.q !== undefined || filters.owner !== undefined
+  const isFiltered = filters.q !== undefined || filters.owner !== undefined || filters.user !== undefined
   if (keys.length === 0 && isFiltered) {
-    return <NoMatch what="keys" onClear={() => setAddress({ q: undefined, owner: undefined })} />
+    return <NoMatch what="keys" onClear={() => setAddress({ q: undefined, owner: undefined, user: undefined })} />
   }
   if (keys.length === 0) {
     return (

@@ -7,17 +7,25 @@ import { present } from '../../data/present.ts'
 export interface KeyFilters {
   readonly q?: string | undefined
   readonly owner?: string | undefined
+  readonly user?: string | undefined
   readonly revoked?: string | undefined
 }
 
 const all = ['keys'] as const
 
-export const keysQuery = ({ q, owner, revoked }: KeyFilters) =>
+export const keysQuery = ({ q, owner, user, revoked }: KeyFilters) =>
   infiniteQueryOptions({
-    queryKey: [...all, 'list', { q, owner, revoked }],
+    queryKey: [...all, 'list', { q, owner, user, revoked }],
     queryFn: ({ pageParam: cursor }) =>
       client.keys.list({
-        query: present({ limit: 100, cursor, q, owner_id: owner, include_revoked: revoked === '1' || undefined }),
+        query: present({
+          limit: 100,
+          cursor,
+          q,
+          owner_id: owner,
+          user_id: user,
+          include_revoked: revoked === '1' || undefined,
+        }),
       }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: page => page.next_cursor ?? undefined,
@@ -37,6 +45,12 @@ export const childrenQuery = (id: string) =>
     queryKey: [...all, 'children', id],
     queryFn: () => client.keys.list({ query: { parent_id: id, limit: 200, include_revoked: true } }),
   })
+
+/** Teams that a key may act as. */
+export const teamsOfKeysQuery = queryOptions({
+  queryKey: [...all, 'teams'],
+  queryFn: () => client.teams.list({ query: { limit: 200 } }),
+})
 
 /** Loads everything about keys again, after a change. */
 export const reloadKeys = (queries: QueryClient): Promise<void> => queries.invalidateQueries({ queryKey: all })
