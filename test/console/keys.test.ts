@@ -39,6 +39,17 @@ test('a key is created with a budget and shown once; after 402 its budget is rai
   assert.equal((await request(secret)).status, 200)
 })
 
+test('the address of a budget that is not set offers to set it for that owner', async t => {
+  const { page } = await openConsole(t, { service, path: '/console/budgets?open=owner%2Fgrace', expected: /404/ })
+  await page.getByText('No budget is set here').waitFor()
+  await page.getByRole('complementary').getByRole('button', { name: 'Set budget' }).click()
+  const form = page.getByRole('complementary', { name: 'Set budget' })
+  assert.equal(await form.getByRole('textbox', { name: 'Owner' }).inputValue(), 'grace')
+  await form.getByRole('textbox', { name: 'Limit' }).fill('5')
+  await form.getByRole('button', { name: 'Set budget' }).click()
+  await page.getByRole('complementary', { name: 'Budget of owner grace' }).getByText('of $5.00').waitFor()
+})
+
 test('a user key signs in to the pages of its owner only, and signs out', async t => {
   const agent = (name: string, owner_id: string) =>
     ok('POST /api/agents', { body: { name, owner_id, model: 'priced' } })

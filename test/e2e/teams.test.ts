@@ -173,3 +173,17 @@ test('the budget of a team limits the calls of all its members together', async 
   assert.equal((await send(service, `DELETE ${budget}`)).status, 204)
   assert.equal((await send(service, 'PUT /api/budgets/team/team_none', { body: {} })).status, 404)
 })
+
+test('a key for a user or team that is being deleted is created before that, or rejected', async () => {
+  for (let round = 0; round < 10; round++) {
+    const [user, team] = [await newUser(), await newTeam()]
+    const answers = await Promise.all([
+      send(service, `DELETE /api/users/${user.id}`),
+      send(service, 'POST /api/keys', { body: { user_id: user.id } }),
+      send(service, `DELETE /api/teams/${team.id}`),
+      send(service, 'POST /api/keys', { body: { team_id: team.id } }),
+    ])
+    const [, ofUser = 0, , ofTeam = 0] = answers.map(({ status }) => status)
+    for (const status of [ofUser, ofTeam]) assert.ok(status === 201 || status === 400, String(status))
+  }
+})

@@ -171,8 +171,10 @@ export function keyStore(pool: Pool) {
       await client.query(text, [hash, id, validUntil])
     },
 
-    /** Returns whether a key may have this user, team and owner, or why not. */
+    /** Returns whether a key may have this user, team and owner, or why not. Neither can be deleted until the commit. */
     async checkHolder(client: PoolClient, { user_id, team_id, owner_id }: Holder): Promise<HolderCheck> {
+      await client.query('select from users where id = $1 for key share', [user_id])
+      await client.query('select from teams where id = $1 for key share', [team_id])
       const text = `
         select $1::text is null or u.id is not null as has_user, $2::text is null or t.id is not null as has_team,
                $1::text is null or $2::text is null or m.user_id is not null as is_member,

@@ -6,6 +6,7 @@ import type { Budget } from '../../../../src/contract/budgets.ts'
 import { changeBudget, reloadBudgets } from '../../data/budgets.ts'
 import { client } from '../../data/client.ts'
 import { formErrorOf } from '../../data/form-error.ts'
+import { problemOf } from '../../data/problem.ts'
 import { useSubmit } from '../../data/submit.ts'
 import { useAddress } from '../../parts/address.ts'
 import { BudgetBar } from '../../parts/budget-bar.tsx'
@@ -17,7 +18,7 @@ import { RaiseBudget } from '../../parts/raise-budget.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
 import { LimitFields, limitFields } from './budget-form.tsx'
 import { BudgetState, nameOf, RateLimits, SubjectLink } from './budget-words.tsx'
-import { type BudgetId, budgetQuery } from './queries.ts'
+import { type BudgetId, budgetQuery, idOf } from './queries.ts'
 
 interface Props {
   readonly id: BudgetId
@@ -27,8 +28,18 @@ interface Props {
 /** One budget beside the list. */
 export function BudgetPanel({ id, onClose }: Props) {
   const { data, error, refetch } = useQuery(budgetQuery(id))
-  const [{ edit }, setAddress] = useAddress<'edit'>()
+  const [{ edit }, setAddress] = useAddress<'edit' | 'open' | 'create'>()
   const stopEditing = () => setAddress({ edit: undefined })
+  if (error && problemOf(error).isMissing) {
+    return (
+      <SidePanel title="Budget" onClose={onClose}>
+        <Stack gap="md" align="flex-start">
+          <p className="soft">No budget is set here: only other budgets limit these calls.</p>
+          <Button onClick={() => setAddress({ open: undefined, create: idOf(id) })}>Set budget</Button>
+        </Stack>
+      </SidePanel>
+    )
+  }
   if (!data) {
     return (
       <SidePanel title="Budget" onClose={onClose}>

@@ -36,8 +36,8 @@ function Budgets() {
   const openBudget = (budget: Budget) =>
     setAddress({ open: idOf(budget), create: undefined, edit: undefined }, { isStep: true })
   const panel =
-    create === '1' ? (
-      <CreateBudget onClose={close} onDone={openBudget} />
+    create !== undefined ? (
+      <CreateBudget of={parsedId(create)} onClose={close} onDone={openBudget} />
     ) : (
       opened && <BudgetPanel key={idOf(opened)} id={opened} onClose={close} />
     )

@@ -11,19 +11,30 @@ import { LinkButton } from '../../parts/link-button.tsx'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
 import { LimitFields, limitFields, noLimits } from './budget-form.tsx'
+import type { BudgetId, Scope } from './queries.ts'
 
 interface Props {
+  /** What the budget belongs to, if the address names it. */
+  readonly of: BudgetId | undefined
   readonly onClose: () => void
   readonly onDone: (budget: Budget) => void
 }
 
-type WritableScope = 'owner' | 'agent' | 'session' | 'team'
+/** Those of keys are fields of the keys. */
+type WritableScope = Exclude<Scope, 'key'>
+
+const idHelp: Readonly<Record<Exclude<WritableScope, 'agent'>, string>> = {
+  owner: 'As in owner_id of its agents and keys',
+  session: 'Starts with ses_',
+  team: 'Starts with team_; the page of the team shows it',
+}
 
 /** Sets the budget of an owner, an agent, a session or a team. */
-export function CreateBudget({ onClose, onDone }: Props) {
+export function CreateBudget({ of, onClose, onDone }: Props) {
   const queries = useQueryClient()
-  const [scope, setScope] = useState<WritableScope>('owner')
-  const [id, setId] = useState('')
+  const [given, givenId] = of && of.scope !== 'key' ? [of.scope, of.scope_id] : (['owner', ''] as const)
+  const [scope, setScope] = useState<WritableScope>(given)
+  const [id, setId] = useState(givenId)
   const [limits, setLimits] = useState(noLimits)
   const submit = useSubmit(async () => {
     const budget = await client.budgets.set({ params: { scope, scope_id: id.trim() }, body: limits })
@@ -78,15 +89,15 @@ export function CreateBudget({ onClose, onDone }: Props) {
 }
 
 interface IdProps {
-  readonly scope: WritableScope
+  readonly scope: Exclude<WritableScope, 'agent'>
   readonly value: string
   readonly onChange: (value: string) => void
 }
 
 const IdField = ({ scope, value, onChange }: IdProps) => (
   <TextInput
-    label={{ owner: 'Owner', agent: 'Agent', session: 'Session id', team: 'Team id' }[scope]}
-    description={scope === 'owner' ? 'As in owner_id of its agents and keys' : 'Starts with ses_'}
+    label={{ owner: 'Owner', session: 'Session id', team: 'Team id' }[scope]}
+    description={idHelp[scope]}
     maxLength={200}
     value={value}
     onChange={({ currentTarget }) => onChange(currentTarget.value)}

@@ -19,7 +19,7 @@ export function SessionBudget({ session }: { readonly session: SessionSummary })
       <p className="soft">
         No own budget; those of the key, the owner and the agent apply.{' '}
         {isAdmin && (
-          <Link to="/console/budgets" search={{ create: '1' }}>
+          <Link to="/console/budgets" search={{ create: `session/${session.id}` }}>
             Set a budget
           </Link>
         )}
