@@ -42,13 +42,20 @@ export function Shell() {
 
 /** What a person must not overlook on any page. */
 function Banner() {
-  const { is_authentication_off: isOpen } = useMe()
+  const { is_authentication_off: isOpen, role } = useMe()
   const { isTabOnly } = useSignIn()
   if (isOpen) {
     return (
       <div className={css.banner} role="status">
         Authentication is off: every program on this machine has all rights. Set a master key before others can reach
         this service.
+      </div>
+    )
+  }
+  if (role === 'viewer') {
+    return (
+      <div className={css.banner} role="status">
+        You are a viewer: you can read everything here, and change nothing.
       </div>
     )
   }

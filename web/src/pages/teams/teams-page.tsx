@@ -21,7 +21,7 @@ const title = 'Teams'
 /** Teams: who shares objects, a budget and models. */
 export function TeamsPage() {
   return (
-    <AdminOnly title={title} right="Only administrators see and manage teams">
+    <AdminOnly title={title} right="Only administrators of the whole service see and manage teams" isForWholeService>
       <Teams />
     </AdminOnly>
   )

@@ -19,7 +19,7 @@ const title = 'Users'
 /** People and service accounts: who may use the service, and as what. */
 export function UsersPage() {
   return (
-    <AdminOnly title={title} right="Only administrators see and manage users">
+    <AdminOnly title={title} right="Only administrators of the whole service see and manage users" isForWholeService>
       <Users />
     </AdminOnly>
   )
