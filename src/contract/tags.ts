@@ -137,7 +137,7 @@ export const tagGroups: readonly { readonly name: string; readonly tags: readonl
   { name: 'Sessions', tags: ['Sessions', 'Approvals', 'Custom tools'] },
   { name: 'Triggers', tags: ['Webhooks', 'Schedules', 'Webhook Endpoints'] },
   { name: 'Runtimes', tags: ['Runtimes'] },
-  { name: 'Access', tags: ['API Keys', 'Budgets', 'Vault'] },
+  { name: 'Access', tags: ['API Keys', 'Users', 'Teams', 'Budgets', 'Vault'] },
   { name: 'Operations', tags: ['System', 'Console', 'Usage', 'Audit', 'Kill switches'] },
   { name: 'Compatibility', tags: ['Managed Agents', 'opencode', 'A2A'] },
 ]

@@ -22,10 +22,13 @@ const names = [
 const agent = await made('POST /api/agents', { name: 'keeper', owner_id: 'me', model: 'demo' })
 const session = await made('POST /session', { agent, prompt: 'Create hello.txt' })
 await sendOk(service, `GET /v1/sessions/${session}/events?types=session.status_idle&wait=60`)
-for (const name of names) {
+for (const [at, name] of names.entries()) {
   await made('POST /api/agents', { name, owner_id: 'me', model: 'demo' })
   await made('POST /session', { agent, title: name })
   await made('POST /api/keys', { label: name })
+  // Their owners are searched as well.
+  await made('POST /api/users', { name, owner_id: `person${at}` })
+  await made('POST /api/teams', { name, owner_id: `group${at}` })
   await made(`POST /api/v1/managed_agents/agents/${agent}/memory`, { text: name })
   await sendOk(service, `PUT /api/sessions/${session}/files/${encodeURIComponent(name)}.txt`, {
     body: `${name}\n`,
@@ -37,6 +40,8 @@ for (const name of names) {
 const searches: Readonly<Record<string, (text: string) => string>> = {
   'agents.list': text => `GET /api/agents?q=${text}`,
   'keys.list': text => `GET /api/keys?q=${text}`,
+  'users.list': text => `GET /api/users?q=${text}`,
+  'teams.list': text => `GET /api/teams?q=${text}`,
   'memories.list': text => `GET /api/v1/managed_agents/agents/${agent}/memory?q=${text}`,
   'sessions.list': text => `GET /session?q=${text}`,
   'sessions.summaries': text => `GET /api/sessions?q=${text}`,

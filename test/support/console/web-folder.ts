@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { temporaryFolder } from '../service/data-folder.ts'
 
@@ -45,13 +45,12 @@ export function makeWebFolder(source = 'first();\n'): WebFolder {
     writeFileSync(join(path, file), text)
   }
   write('package.json', '{"type":"module"}')
-  write('package-lock.json', '{}')
+  const locked = JSON.stringify({ packages: { 'node_modules/vite': { version: '1.0.0' } } })
+  write('package-lock.json', locked)
   write('src/main.tsx', source)
   write('../src/client/client.ts', 'export const client = 1\n')
   write('node_modules/vite/package.json', '{"type":"module"}')
   write('node_modules/vite/bin/vite.js', vite)
-  write('node_modules/.package-lock.json', '{}')
-  const later = new Date(Date.now() + 3_600_000)
-  utimesSync(join(path, 'node_modules/.package-lock.json'), later, later)
+  write('node_modules/.package-lock.json', locked)
   return { path, write, remove: file => rmSync(join(path, file), { recursive: true, force: true }) }
 }
