@@ -19,6 +19,7 @@ const service = await startService()
 const env = {
   PATH: `${folder}:${dirname(process.execPath)}:${process.env['PATH']}`,
   HOME: folder,
+  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
   SWITCHYARD_URL: service.url,
   SWITCHYARD_KEY: service.key,
 }
