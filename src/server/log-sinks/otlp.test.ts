@@ -16,8 +16,8 @@ test('a call is a log record with the names of the conventions for generative AI
     key_id: null,
     units: { second: 1 },
   } as const
-  const [record] = otlpBody([call]).resourceLogs[0]?.scopeLogs[0]?.logRecords ?? []
-  assert.deepEqual(record, {
+  const { resourceLogs } = JSON.parse(otlpBody([call]))
+  assert.deepEqual(resourceLogs[0].scopeLogs[0].logRecords[0], {
     timeUnixNano: '1793491200123000000',
     observedTimeUnixNano: '1793491200123000000',
     severityNumber: 17,

@@ -1,5 +1,5 @@
 import { jsonOr, recordOf } from '../platform/json.ts'
-import { attributeOf, encodedAttributes, nanoseconds } from '../platform/otlp.ts'
+import { attributeOf, attributesJson, nanoseconds, valueJson } from '../platform/otlp.ts'
 import type { LogRecord } from './sink.ts'
 
 /** Names of the OpenTelemetry conventions for generative AI, by our names. */
@@ -13,15 +13,13 @@ const conventional: Readonly<Record<string, string>> = {
   agent_id: 'gen_ai.agent.id',
 }
 
+const resource = `{"attributes":[${attributesJson({ 'service.name': 'switchyard' })}]}`
+
 /** Returns an export request of OTLP logs in its JSON encoding. Source: OpenTelemetry protocol, logs. */
-export const otlpBody = (records: readonly LogRecord[]) => ({
-  resourceLogs: [
-    {
-      resource: { attributes: encodedAttributes({ 'service.name': 'switchyard' }) },
-      scopeLogs: [{ scope: { name: 'switchyard' }, logRecords: records.map(logRecord) }],
-    },
-  ],
-})
+export function otlpBody(records: readonly LogRecord[]): string {
+  const ofScope = `{"scope":{"name":"switchyard"},"logRecords":[${records.map(recordJson).join(',')}]}`
+  return `{"resourceLogs":[{"resource":${resource},"scopeLogs":[${ofScope}]}]}`
+}
 
 /** Returns how many records a response rejects; 0 for a response that is not readable. */
 export function rejectedBy(text: string): number {
@@ -30,25 +28,22 @@ export function rejectedBy(text: string): number {
   return Number.isFinite(count) ? count : 0
 }
 
-function logRecord(record: LogRecord) {
+function recordJson(record: LogRecord): string {
   const { id, type, time, ...fields } = record
   const at = nanoseconds(Date.parse(time))
   const given = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)
   const named = given.map(([name, value]) => [conventional[name] ?? `switchyard.${name}`, attributeOf(value)] as const)
-  return {
-    timeUnixNano: at,
-    observedTimeUnixNano: at,
-    ...severityOf(record),
-    eventName: `switchyard.${type}`,
-    body: { stringValue: textOf(record) },
-    attributes: encodedAttributes({ 'log.record.uid': id, ...Object.fromEntries(named) }),
-  }
+  const { number, text } = severityOf(record)
+  const times = `"timeUnixNano":"${at}","observedTimeUnixNano":"${at}"`
+  const kind = `"severityNumber":${number},"severityText":"${text}","eventName":"switchyard.${type}"`
+  const attributes = attributesJson({ 'log.record.uid': id, ...Object.fromEntries(named) })
+  return `{${times},${kind},"body":${valueJson(textOf(record))},"attributes":[${attributes}]}`
 }
 
 function severityOf({ outcome }: LogRecord) {
-  if (outcome === 'failed' || outcome === 'lost') return { severityNumber: 17, severityText: 'ERROR' }
-  if (outcome === 'aborted') return { severityNumber: 13, severityText: 'WARN' }
-  return { severityNumber: 9, severityText: 'INFO' }
+  if (outcome === 'failed' || outcome === 'lost') return { number: 17, text: 'ERROR' }
+  if (outcome === 'aborted') return { number: 13, text: 'WARN' }
+  return { number: 9, text: 'INFO' }
 }
 
 const textOf = ({ type, outcome, model }: LogRecord): string =>

@@ -60,7 +60,7 @@ export function createRemoteSink(settings: RemoteSinkSettings, { guard, secretOf
 }
 
 function encoded({ type, format }: RemoteSinkSettings, records: readonly LogRecord[]) {
-  if (type === 'otlp') return { contentType: 'application/json', body: JSON.stringify(otlpBody(records)) }
+  if (type === 'otlp') return { contentType: 'application/json', body: otlpBody(records) }
   if (format === 'json') return { contentType: 'application/json', body: JSON.stringify(records) }
   const body = records.map(record => `${JSON.stringify(record)}\n`).join('')
   return { contentType: 'application/x-ndjson', body }

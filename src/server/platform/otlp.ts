@@ -1,4 +1,5 @@
-// Parts of the JSON encoding of OTLP 1.x: 64-bit numbers are texts.
+// Parts of the JSON encoding of OTLP 1.x, in which 64-bit numbers are texts. They are written as text, so that what many
+// spans share is encoded once.
 
 export type AttributeValue = string | number | boolean | readonly string[]
 
@@ -9,21 +10,29 @@ export type Attributes = Readonly<Record<string, AttributeValue | null | undefin
 export const attributeOf = (value: unknown): AttributeValue =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : JSON.stringify(value)
 
-/** Returns attributes as a list. A loop, since spans of model calls are on the path of calls. */
-export function encodedAttributes(attributes: Attributes): object[] {
-  const list: object[] = []
-  for (const [key, value] of Object.entries(attributes)) {
-    if (value !== undefined && value !== null) list.push({ key, value: encodedValue(value) })
+/** Returns attributes as the elements of a list in JSON, with commas between them. */
+export function attributesJson(attributes: Attributes): string {
+  let json = ''
+  for (const key of Object.keys(attributes)) {
+    const value = attributes[key]
+    if (value === undefined || value === null) continue
+    json += `${json === '' ? '' : ','}{"key":${textJson(key)},"value":${valueJson(value)}}`
   }
-  return list
+  return json
 }
 
-function encodedValue(value: AttributeValue): object {
-  if (typeof value === 'string') return { stringValue: value.toWellFormed() }
-  if (typeof value === 'boolean') return { boolValue: value }
-  if (typeof value === 'number')
-    return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value }
-  return { arrayValue: { values: value.map(encodedValue) } }
+/** Most texts are short names and ids, for which this test is faster than JSON.stringify. */
+const needsNoEscape = /^[ !#-[\]-~]*$/
+
+/** Returns a text in JSON, without lone surrogates, which collectors reject. */
+export const textJson = (text: string): string =>
+  needsNoEscape.test(text) ? `"${text}"` : JSON.stringify(text.toWellFormed())
+
+export function valueJson(value: AttributeValue): string {
+  if (typeof value === 'string') return `{"stringValue":${textJson(value)}}`
+  if (typeof value === 'boolean') return `{"boolValue":${value}}`
+  if (typeof value !== 'number') return `{"arrayValue":{"values":[${value.map(valueJson).join(',')}]}}`
+  return Number.isSafeInteger(value) ? `{"intValue":"${value}"}` : `{"doubleValue":${JSON.stringify(value)}}`
 }
 
 /** Returns the nanoseconds since 1970, which a double cannot hold, for milliseconds. */

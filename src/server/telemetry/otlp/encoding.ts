@@ -1,74 +1,63 @@
 import { isRecord, jsonOr } from '../../platform/json.ts'
-import { type Attributes, attributeOf, encodedAttributes, nanoseconds } from '../../platform/otlp.ts'
+import { type Attributes, attributeOf, attributesJson, nanoseconds, textJson, valueJson } from '../../platform/otlp.ts'
 import type { TraceContext } from '../../platform/trace-context.ts'
 import type { Span } from './span.ts'
 import { traceIdOf } from './trace-ids.ts'
 
 // The JSON encoding of OTLP 1.x: ids are hexadecimal digits, enumerations are numbers.
 
-const scope = { name: 'switchyard' }
+const scope = '{"name":"switchyard"}'
 const spanKinds = { internal: 1, client: 3 } as const
 const errorStatus = 2
 
-/** Returns the body of a request to `/v1/traces`. */
-export const tracesBody = (resource: Attributes, spans: readonly Span[]): string =>
-  JSON.stringify({
-    resourceSpans: [
-      { resource: { attributes: encodedAttributes(resource) }, scopeSpans: [{ scope, spans: spans.map(encodedSpan) }] },
-    ],
-  })
+/** Returns the body of a request to `/v1/traces`. `spans` are those of `spanJson`. */
+export function tracesBody(resource: Attributes, spans: readonly string[]): string {
+  const ofScope = `{"scope":${scope},"spans":[${spans.join(',')}]}`
+  return `{"resourceSpans":[{"resource":{"attributes":[${attributesJson(resource)}]},"scopeSpans":[${ofScope}]}]}`
+}
 
-const encodedSpan = ({ traceId, spanId, parentId, state, links = [], ...span }: Span) => ({
-  traceId,
-  spanId,
-  ...(parentId !== undefined && { parentSpanId: parentId }),
-  ...(state !== undefined && { traceState: state }),
-  name: span.name,
-  kind: spanKinds[span.kind],
-  startTimeUnixNano: nanoseconds(span.startMs),
-  endTimeUnixNano: nanoseconds(Math.max(span.startMs, span.endMs)),
-  attributes: encodedAttributes(span.attributes),
-  ...(links.length > 0 && { links: links.map(encodedLink) }),
-  status: span.error === undefined ? {} : { code: errorStatus, message: span.error },
-})
+export function spanJson(span: Span): string {
+  const { traceId, spanId, parentId, state, links = [], startMs, endMs, error, sharedAttributes: shared = '' } = span
+  const parent = parentId === undefined ? '' : `,"parentSpanId":"${parentId}"`
+  const ids = `"traceId":"${traceId}","spanId":"${spanId}"${parent}${stateJson(state)}`
+  const what = `"name":${textJson(span.name)},"kind":${spanKinds[span.kind]}`
+  const end = nanoseconds(Math.max(startMs, endMs))
+  const times = `"startTimeUnixNano":"${nanoseconds(startMs)}","endTimeUnixNano":"${end}"`
+  const own = attributesJson(span.attributes)
+  const attributes = `"attributes":[${shared}${shared === '' || own === '' ? '' : ','}${own}]`
+  const linked = links.length === 0 ? '' : `,"links":[${links.map(linkJson).join(',')}]`
+  const status = error === undefined ? '{}' : `{"code":${errorStatus},"message":${textJson(error)}}`
+  return `{${ids},${what},${times},${attributes}${linked},"status":${status}}`
+}
 
-const encodedLink = ({ traceId, spanId, state }: TraceContext) => ({
-  traceId,
-  spanId,
-  ...(state !== undefined && { traceState: state }),
-})
+const linkJson = ({ traceId, spanId, state }: TraceContext): string =>
+  `{"traceId":"${traceId}","spanId":"${spanId}"${stateJson(state)}}`
+
+const stateJson = (state: string | undefined): string => (state === undefined ? '' : `,"traceState":${textJson(state)}`)
 
 /** Returns the body of a request to `/v1/logs`. `lines` are lines of the log as JSON. */
-export const logsBody = (
+export function logsBody(
   resource: Attributes,
   lines: readonly string[],
   traceOf: (requestId: string) => string | undefined,
-): string =>
-  JSON.stringify({
-    resourceLogs: [
-      {
-        resource: { attributes: encodedAttributes(resource) },
-        scopeLogs: [{ scope, logRecords: lines.flatMap(line => encodedLine(line, traceOf)) }],
-      },
-    ],
-  })
+): string {
+  const records = lines.flatMap(line => recordJson(line, traceOf)).join(',')
+  const ofScope = `{"scope":${scope},"logRecords":[${records}]}`
+  return `{"resourceLogs":[{"resource":{"attributes":[${attributesJson(resource)}]},"scopeLogs":[${ofScope}]}]}`
+}
 
 const severities: Readonly<Record<string, number>> = { trace: 1, debug: 5, info: 9, warn: 13, error: 17, fatal: 21 }
 
-function encodedLine(line: string, traceOf: (requestId: string) => string | undefined): object[] {
+/** Returns a line of the log as a record; none for a line that is no JSON object. */
+function recordJson(line: string, traceOf: (requestId: string) => string | undefined): string[] {
   const fields = jsonOr(line, undefined)
   if (!isRecord(fields)) return []
   const { level, time, msg, ...others } = fields
   const requestId = others['request_id']
-  const attributes = Object.entries(others).map(([name, value]) => [name, attributeOf(value)])
-  return [
-    {
-      timeUnixNano: nanoseconds(Date.parse(String(time))),
-      severityNumber: severities[String(level)] ?? 0,
-      severityText: String(level),
-      body: { stringValue: String(msg) },
-      attributes: encodedAttributes(Object.fromEntries(attributes) as Attributes),
-      ...(typeof requestId === 'string' && { traceId: traceOf(requestId) ?? traceIdOf(requestId) }),
-    },
-  ]
+  const own = Object.fromEntries(Object.entries(others).map(([name, value]) => [name, attributeOf(value)]))
+  const at = `"timeUnixNano":"${nanoseconds(Date.parse(String(time)))}"`
+  const severity = `"severityNumber":${severities[String(level)] ?? 0},"severityText":${textJson(String(level))}`
+  const content = `"body":${valueJson(String(msg))},"attributes":[${attributesJson(own)}]`
+  const traceId = typeof requestId === 'string' ? (traceOf(requestId) ?? traceIdOf(requestId)) : undefined
+  return [`{${at},${severity},${content}${traceId === undefined ? '' : `,"traceId":"${traceId}"`}}`]
 }

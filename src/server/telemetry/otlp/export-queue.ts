@@ -7,13 +7,11 @@ export interface PostResult {
   readonly problem: string | undefined
 }
 
-interface Options<Item> {
+interface Options {
   /** Sends a batch; never rejects. */
-  readonly post: (batch: readonly Item[]) => Promise<PostResult>
+  readonly post: (batch: readonly string[]) => Promise<PostResult>
   /** Called when a batch cannot be sent. */
   readonly onProblem: (problem: string) => void
-  /** Approximate length of an item in characters. */
-  readonly sizeOf: (item: Item) => number
   /** Maximum number of queued items; 10,000 by default. */
   readonly maxItems?: number
   /** Maximum total size of the queued items in characters; 16 million by default. */
@@ -24,9 +22,9 @@ interface Options<Item> {
   readonly maxPauseMs?: number
 }
 
-/** Queue of items for a collector. Adding never waits: a full queue drops new items. */
-export interface ExportQueue<Item> {
-  add(item: Item): void
+/** Queue of encoded items for a collector. Adding never waits: a full queue drops new items. */
+export interface ExportQueue {
+  add(item: string): void
   readonly exported: number
   readonly droppedByQueue: number
   readonly droppedByCollector: number
@@ -39,10 +37,9 @@ const maxBatch = 200
 /** Status codes after which a collector accepts the same batch later. Source: OTLP 1.x, section Retryable responses. */
 const retryable: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
-export function createExportQueue<Item>(options: Options<Item>): ExportQueue<Item> {
-  const { post, onProblem, sizeOf, maxItems = 10_000, maxSize = 16_000_000, gatherMs = 1_000 } = options
-  const { maxPauseMs = 30_000 } = options
-  let items: Item[] = []
+export function createExportQueue(options: Options): ExportQueue {
+  const { post, onProblem, maxItems = 10_000, maxSize = 16_000_000, gatherMs = 1_000, maxPauseMs = 30_000 } = options
+  let items: string[] = []
   let size = 0
   let exported = 0
   let droppedByQueue = 0
@@ -59,7 +56,7 @@ export function createExportQueue<Item>(options: Options<Item>): ExportQueue<Ite
     if (!isAccepted) onProblem(problem ?? `the collector returned status ${status}`)
     if (status === undefined || retryable.has(status)) return false
     items = items.slice(batch.length)
-    for (const item of batch) size -= sizeOf(item)
+    for (const item of batch) size -= item.length
     if (isAccepted) exported += batch.length
     else droppedByCollector += batch.length
     return true
@@ -89,13 +86,12 @@ export function createExportQueue<Item>(options: Options<Item>): ExportQueue<Ite
 
   return {
     add(item) {
-      const itemSize = sizeOf(item)
-      if (stopping.signal.aborted || items.length >= maxItems || size + itemSize > maxSize) {
+      if (stopping.signal.aborted || items.length >= maxItems || size + item.length > maxSize) {
         droppedByQueue++
         return
       }
       items.push(item)
-      size += itemSize
+      size += item.length
       if (sending) return
       if (items.length >= maxBatch) void flush()
       else timer ??= setTimeout(() => void flush(), gatherMs).unref()

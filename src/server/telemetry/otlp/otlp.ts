@@ -7,7 +7,7 @@ import { createOutbound } from '../../platform/outbound.ts'
 import { Recent } from '../../platform/recent.ts'
 import { smallRequest } from '../../platform/small-request.ts'
 import type { ExportCounts } from '../metrics/metrics.ts'
-import { logsBody, tracesBody } from './encoding.ts'
+import { logsBody, spanJson, tracesBody } from './encoding.ts'
 import { createExportQueue, type ExportQueue, type PostResult } from './export-queue.ts'
 import type { Span } from './span.ts'
 
@@ -32,15 +32,6 @@ const requestMs = 10_000
 const reportMs = 60_000
 /** Requests whose trace is remembered for log lines. */
 const maxTraces = 5_000
-
-/** Fixed part of a queued span, in characters. */
-const spanSize = 600
-
-const lengthOf = ({ attributes }: Span): number =>
-  Object.values(attributes).reduce<number>(
-    (sum, value) => sum + (typeof value === 'string' ? value.length : 0),
-    spanSize,
-  )
 
 export function createOtlp(settings: OtlpSettings): Otlp {
   const resource: Attributes = {
@@ -77,26 +68,24 @@ export function createOtlp(settings: OtlpSettings): Otlp {
   }
 
   const traces = new Recent<string>(maxTraces)
-  const spans = createExportQueue<Span>({
+  const spans = createExportQueue({
     post: batch => post('/v1/traces', tracesBody(resource, batch)),
     onProblem,
-    sizeOf: lengthOf,
   })
   const lines = settings.exportsLogs
-    ? createExportQueue<string>({
+    ? createExportQueue({
         post: batch =>
           post(
             '/v1/logs',
             logsBody(resource, batch, id => traces.get(id)),
           ),
         onProblem,
-        sizeOf: line => line.length,
       })
     : undefined
 
   return {
     settings,
-    addSpan: spans.add,
+    addSpan: span => spans.add(spanJson(span)),
     noteTrace(requestId, traceId) {
       if (lines) traces.set(requestId, traceId)
     },
@@ -121,5 +110,5 @@ export function createOtlp(settings: OtlpSettings): Otlp {
 
 const countsOf = (
   signal: ExportCounts['signal'],
-  { exported, droppedByQueue, droppedByCollector }: Omit<ExportQueue<never>, 'add' | 'stop'>,
+  { exported, droppedByQueue, droppedByCollector }: Omit<ExportQueue, 'add' | 'stop'>,
 ): ExportCounts => ({ signal, exported, droppedByQueue, droppedByCollector })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { continuedTrace, isInSample, traceIdOf } from './trace-ids.ts'
+import { newId } from '../../platform/ids.ts'
+import { continuedTrace, isInSample, spanIdOf, traceIdOf } from './trace-ids.ts'
 
 const given = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', isSampled: true, state: 'a=1' }
 
@@ -17,8 +18,17 @@ test('a trace is that of the headers, else a new one', () => {
 })
 
 test('the sample is a share of the traces, and the same traces each time', () => {
-  const ids = Array.from({ length: 2_000 }, (_, index) => traceIdOf(String(index)))
+  const ids = Array.from({ length: 2_000 }, () => traceIdOf(newId('run')))
   const share = ids.filter(id => isInSample(id, 0.25)).length / ids.length
   assert.ok(share > 0.2 && share < 0.3, String(share))
   assert.ok(ids.every(id => isInSample(id, 1) && !isInSample(id, 0)))
+})
+
+test('ids of traces and spans are those of runs and requests, and hashes of other texts', () => {
+  const id = '01a21bd4d4437ef088069ed193408675'
+  assert.deepEqual([traceIdOf(`req_${id}`), spanIdOf(`req_${id}`)], [id, '88069ed193408675'])
+  for (const other of ['', 'toolu_1', `req_${id}0`]) {
+    assert.match(traceIdOf(other), /^[\da-f]{32}$/)
+    assert.match(spanIdOf(other), /^[\da-f]{16}$/)
+  }
 })

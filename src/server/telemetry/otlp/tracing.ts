@@ -2,12 +2,12 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import type { Attributes } from '../../platform/otlp.ts'
 import { contextOf, headersOf, type TraceContext, type TraceHeaders } from '../../platform/trace-context.ts'
 import { noReceiver, type TelemetryReceiver } from '../telemetry.ts'
-import { callSpanIdOf, spanOfCall } from './call-spans.ts'
+import { createCallSpans } from './call-spans.ts'
 import type { Otlp } from './otlp.ts'
 import { createRunTraces } from './run-traces.ts'
 import { createSessionSpans } from './session-spans.ts'
 import type { Span } from './span.ts'
-import { type Continued, continuedTrace, toolSpanIdOf } from './trace-ids.ts'
+import { type Continued, continuedTrace, spanIdOf, toolSpanIdOf } from './trace-ids.ts'
 
 /** Export of spans, and the trace context for what this process calls. */
 interface Tracing {
@@ -51,6 +51,7 @@ interface ToolCall {
 export function createTracing(otlp: Otlp, hasContent: boolean): Tracing {
   const { sample, propagates } = otlp.settings
   const runs = createRunTraces(sample)
+  const spanOfCall = createCallSpans()
   /** By request: how to read the content of calls in flight. */
   const contents = new Map<string, () => CallContent>()
   const sessions = createSessionSpans({ add: otlp.addSpan, traces: runs, hasContent })
@@ -91,10 +92,7 @@ export function createTracing(otlp: Otlp, hasContent: boolean): Tracing {
       return (given, sink) => {
         const { requestId, session, headers } = given
         const { traceId, isSampled, state } = traceOfCall(requestId, session?.run_id, contextOf(headers))
-        return call(
-          { ...given, trace: headersOf({ traceId, spanId: callSpanIdOf(requestId), isSampled, state }) },
-          sink,
-        )
+        return call({ ...given, trace: headersOf({ traceId, spanId: spanIdOf(requestId), isSampled, state }) }, sink)
       }
     },
     observeContent: hasContent
