@@ -23,72 +23,78 @@ interface Result {
 
 const root = dirname(import.meta.dirname)
 
-const steps: readonly Step[] = [
-  {
-    name: 'format and lint',
-    command: ['biome', 'ci', '--colors=off', '.'],
-    counted: /Checked (\d+) files?/,
-    unit: 'files',
-  },
-  {
-    // Before the types, because it installs the packages of the console, which its tests refer to.
-    name: 'console',
-    command: [process.execPath, 'scripts/check-console.ts'],
-    counted: /first load: (\d+) scripts?/,
-    unit: 'scripts',
-  },
-  {
-    name: 'types',
-    // Version 7 for speed; dependency-cruiser and words.ts need the interface of version 6.
-    command: [process.execPath, 'node_modules/typescript-7/bin/tsc', '-p', '.', '--listFiles'],
-    counted: /./,
-    count: output => output.split('\n').filter(line => line.startsWith(root) && !line.includes('node_modules')).length,
-    unit: 'files',
-  },
-  {
-    name: 'import directions',
-    command: [
-      'depcruise',
-      'src',
-      'web/src',
-      'web/build',
-      'test',
-      'bench',
-      'scripts',
-      '--config',
-      '.dependency-cruiser.cjs',
-    ],
-    counted: /(\d+) modules/,
-    unit: 'modules',
-  },
-  {
-    name: 'API reference',
-    command: [process.execPath, 'test/api-reference/lint.ts'],
-    counted: /(\d+) operations/,
-    unit: 'operations',
-  },
-  { name: 'dead code', command: ['knip', '--performance'], counted: /parseFile\s+(\d+)/, unit: 'modules' },
-  { name: 'words', command: [process.execPath, 'scripts/words.ts'], counted: /(\d+) texts/, unit: 'texts' },
-  {
-    name: 'tests',
-    command: [process.execPath, 'scripts/bootstrap.mjs', 'scripts/test.ts'],
-    counted: /^ℹ tests (\d+)/m,
-    unit: 'tests',
-  },
+/** Steps of a group run at the same time; each group needs the one before. */
+const groups: readonly (readonly Step[])[] = [
+  [
+    {
+      name: 'format and lint',
+      command: ['biome', 'ci', '--colors=off', '.'],
+      counted: /Checked (\d+) files?/,
+      unit: 'files',
+    },
+    {
+      // It installs the packages of the console, to which the types and imports of its tests refer.
+      name: 'console',
+      command: [process.execPath, 'scripts/check-console.ts'],
+      counted: /first load: (\d+) scripts?/,
+      unit: 'scripts',
+    },
+  ],
+  [
+    {
+      name: 'types',
+      // Version 7 for speed; dependency-cruiser and words.ts need the interface of version 6.
+      command: [process.execPath, 'node_modules/typescript-7/bin/tsc', '-p', '.', '--listFiles'],
+      counted: /./,
+      count: output =>
+        output.split('\n').filter(line => line.startsWith(root) && !line.includes('node_modules')).length,
+      unit: 'files',
+    },
+    {
+      name: 'import directions',
+      command: [
+        'depcruise',
+        'src',
+        'web/src',
+        'web/build',
+        'test',
+        'bench',
+        'scripts',
+        '--config',
+        '.dependency-cruiser.cjs',
+      ],
+      counted: /(\d+) modules/,
+      unit: 'modules',
+    },
+    {
+      name: 'API reference',
+      command: [process.execPath, 'test/api-reference/lint.ts'],
+      counted: /(\d+) operations/,
+      unit: 'operations',
+    },
+    { name: 'dead code', command: ['knip', '--performance'], counted: /parseFile\s+(\d+)/, unit: 'modules' },
+    { name: 'words', command: [process.execPath, 'scripts/words.ts'], counted: /(\d+) texts/, unit: 'texts' },
+  ],
+  [
+    {
+      name: 'tests',
+      command: [process.execPath, 'scripts/bootstrap.mjs', 'scripts/test.ts'],
+      counted: /^ℹ tests (\d+)/m,
+      unit: 'tests',
+    },
+  ],
 ]
 
 process.exitCode = await main()
 
 async function main(): Promise<number> {
   const results: Result[] = []
-  for (const step of steps) {
-    process.stdout.write(`\n== ${step.name}\n`)
-    const result = await run(step)
-    results.push(result)
-    if (!result.isGreen) break
+  for (const group of groups) {
+    results.push(...(await Promise.all(group.map(step => run(step, group.length === 1)))))
+    if (results.some(({ isGreen }) => !isGreen)) break
   }
   process.stdout.write(`\n${results.map(line).join('\n')}\n`)
-  return results.length === steps.length && results.every(({ isGreen }) => isGreen) ? 0 : 1
+  return results.length === groups.flat().length && results.every(({ isGreen }) => isGreen) ? 0 : 1
 }
 
 function line({ step, isGreen, examined, seconds }: Result): string {
@@ -96,16 +102,25 @@ function line({ step, isGreen, examined, seconds }: Result): string {
   return `${verdict} ${step.name.padEnd(18)} ${String(examined).padStart(5)} ${step.unit.padEnd(8)} ${seconds.toFixed(0)} s`
 }
 
-async function run(step: Step): Promise<Result> {
+/** Runs a step. `isLive`: its output is shown as it comes, else when it has ended. */
+async function run(step: Step, isLive: boolean): Promise<Result> {
   const startedAt = performance.now()
-  const { code, output } = await outputOf(step)
+  if (isLive) process.stdout.write(`\n== ${step.name}\n`)
+  const { code, output } = await outputOf(step, isLive)
+  if (!isLive) process.stdout.write(`\n== ${step.name}\n${shownOf(step, output)}`)
   const matched = step.counted.exec(output)
   const examined = step.count ? step.count(output) : Number(matched?.[1] ?? 0)
   return { step, isGreen: code === 0 && examined > 0, examined, seconds: (performance.now() - startedAt) / 1000 }
 }
 
-/** Runs a step and shows its output as it comes; the list of files of the compiler is only counted. */
-function outputOf({ command: [program = '', ...args], name }: Step): Promise<{ code: number; output: string }> {
+/** Returns what is shown of an output: the list of files of the compiler is only counted. */
+const shownOf = ({ name }: Step, output: string): string =>
+  name === 'types' ? output.replaceAll(/^(?!.*error TS).*\n?/gm, '') : output
+
+function outputOf(
+  { command: [program = '', ...args] }: Step,
+  isLive: boolean,
+): Promise<{ code: number; output: string }> {
   const path = [join(root, 'node_modules', '.bin'), process.env['PATH']].join(delimiter)
   const child = spawn(program, args, {
     cwd: root,
@@ -115,20 +130,9 @@ function outputOf({ command: [program = '', ...args], name }: Step): Promise<{ c
   let output = ''
   const take = (chunk: Buffer) => {
     output += chunk
-    if (name !== 'types') process.stdout.write(chunk)
+    if (isLive) process.stdout.write(chunk)
   }
   child.stdout.on('data', take)
   child.stderr.on('data', take)
-  return new Promise(resolve => {
-    child.on('close', code => {
-      if (name === 'types' && code !== 0)
-        process.stdout.write(
-          output
-            .split('\n')
-            .filter(line => line.includes('error TS'))
-            .join('\n'),
-        )
-      resolve({ code: code ?? 1, output })
-    })
-  })
+  return new Promise(resolve => child.on('close', code => resolve({ code: code ?? 1, output })))
 }

@@ -52,11 +52,17 @@ async function oneSession(server: Server, agentId: string, round: number): Promi
   return 3
 }
 
-/** Reads the metrics as Prometheus does, and the pages that a console polls, until the time is over. */
-export async function watch(server: Server, durationMs: number): Promise<void> {
+/** Reads the metrics as Prometheus does, and the pages that a console polls. Returns how many requests failed. */
+export async function watch(server: Server, durationMs: number): Promise<number> {
   const endsAt = performance.now() + durationMs
+  let failed = 0
   while (performance.now() < endsAt) {
-    for (const path of ['/metrics', '/api/usage', '/health/ready']) await succeeded(server, `GET ${path}`)
+    for (const path of ['/metrics', '/api/usage', '/health/ready']) {
+      await succeeded(server, `GET ${path}`).catch(() => {
+        failed++
+      })
+    }
     await sleep(5_000)
   }
+  return failed
 }

@@ -7,7 +7,7 @@ import { type Server, startServer } from '../server.ts'
 import { startUpstream } from '../upstream/upstream.ts'
 import { type CallsOutcome, modelsAt, sendCalls } from './calls.ts'
 import { type Receivers, startReceivers } from './receivers.ts'
-import { growthFigures, startSampler } from './samples.ts'
+import { growthFigures, type Sampler, startSampler } from './samples.ts'
 import { runSessions, type SessionsOutcome, watch } from './sessions.ts'
 
 /** Model calls, sessions, readers, metrics, traces, logs, log sinks, recorded bodies, webhooks and a schedule in one process. */
@@ -20,19 +20,22 @@ export const soak = (minutes: number): BenchCase => ({
     const counter = insideCounter(place.folder)
     const config = configOf(place, { upstream: upstream.origin, receivers: receivers.origin })
     const server = await startServer({ dataDir: join(place.folder, 'data'), config, env: counter.env })
+    let sampler: Sampler | undefined
     try {
       const key = await setUp(server, receivers)
-      const sampler = startSampler(server, counter, place.log)
+      sampler = startSampler(server, counter, place.log)
       const durationMs = minutes * 60_000
-      const [calls, sessions] = await Promise.all([
+      const [calls, sessions, unanswered] = await Promise.all([
         sendCalls(server, { key, durationMs, folder: place.folder }),
         runSessions(server, durationMs),
         watch(server, durationMs),
       ])
       const samples = await sampler.stop()
       for (const fault of new Set([...calls.faults, ...sessions.faults])) place.log(fault)
-      return [...growthFigures(samples), ...outcomeFigures(calls, sessions), ...receiverFigures(receivers)]
+      const watched = { name: 'failed requests for metrics, usage and readiness', value: unanswered, unit: '' }
+      return [...growthFigures(samples), ...outcomeFigures(calls, sessions), watched, ...receiverFigures(receivers)]
     } finally {
+      await sampler?.stop()
       await server.stop()
       receivers.stop()
       await upstream.stop()
