@@ -6,7 +6,7 @@ import { run } from 'node:test'
 import { lackingPrograms } from '../../scripts/system-programs.ts'
 import { withTestEnvironment } from '../../scripts/test-environment.ts'
 import { attacks, type Control, controls } from './controls.ts'
-import { checkFiles, idOfFile, idsIn, testFiles } from './tests-of-controls.ts'
+import { checkFiles, idOfFile, idsIn, testFiles, wholeFiles } from './tests-of-controls.ts'
 
 /** Longest time of one test. */
 const timeoutMs = 600_000
@@ -36,8 +36,12 @@ await withTestEnvironment(lackingPrograms(), async env => {
     await examine([file], { env, concurrency: 1, idsOf: name => [idOfFile(file), ...idsIn(name)] })
   const files = [...testFiles()].filter(([, ids]) => ids.some(id => tallies.has(id))).map(([file]) => file)
   const pattern = new RegExp(`\\b(${[...tallies.keys()].join('|')})\\b`)
-  if (files.length > 0)
-    await examine(files, { env, concurrency: availableParallelism(), testNamePatterns: [pattern], idsOf: idsIn })
+  const { whole = [], filtered = [] } = Object.groupBy(files, file =>
+    wholeFiles.includes(file) ? 'whole' : 'filtered',
+  )
+  const concurrency = availableParallelism()
+  if (whole.length > 0) await examine(whole, { env, concurrency, idsOf: idsIn })
+  if (filtered.length > 0) await examine(filtered, { env, concurrency, testNamePatterns: [pattern], idsOf: idsIn })
 })
 
 interface Examination {

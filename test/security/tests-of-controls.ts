@@ -27,6 +27,15 @@ function namedIn(file: string): readonly string[] {
   return [...new Set([...text.matchAll(testName)].flatMap(([, , name = '']) => idsIn(name)))].toSorted()
 }
 
+/** Files in which a test of a control builds on what an earlier test left: all of their tests run. */
+export const wholeFiles: readonly string[] = [
+  'src/server/mcp/registry/servers.test.ts',
+  'src/server/rotation.test.ts',
+  'src/server/tools/web/web.test.ts',
+  'src/server/usage/routes.test.ts',
+  'test/e2e/encryption-keys.test.ts',
+]
+
 /** Returns the ids of `wanted` that no test names. */
 export function withoutTest(wanted: readonly string[]): readonly string[] {
   const named = new Set([...[...testFiles().values()].flat(), ...checkFiles().map(idOfFile)])
