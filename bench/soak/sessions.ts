@@ -25,7 +25,8 @@ export async function runSessions(server: Server, durationMs: number): Promise<S
   async function lane(first: number): Promise<void> {
     for (let round = first; performance.now() < endsAt; round++) {
       try {
-        turns += await oneSession(server, agents[round % 2] ?? agents[0], round)
+        const ran = await oneSession(server, agents[round % 2] ?? agents[0], round)
+        turns += ran
         sessions++
       } catch (error) {
         faults.push(String(error))
