@@ -114,8 +114,9 @@ async function run(step: Step, isLive: boolean): Promise<Result> {
 }
 
 /** Returns what is shown of an output: the list of files of the compiler is only counted. */
-const shownOf = ({ name }: Step, output: string): string =>
-  name === 'types' ? output.replaceAll(/^(?!.*error TS).*\n?/gm, '') : output
+function shownOf({ name }: Step, output: string): string {
+  return name === 'types' ? output.replaceAll(/^(?!.*error TS).*\n?/gm, '') : output
+}
 
 function outputOf(
   { command: [program = '', ...args] }: Step,
