@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { createValueCipher, DecryptionError, type Keyring } from '../platform/encryption.ts'
-import { jsonOr, recordOf } from '../platform/json.ts'
-import { cookieIn } from './cookies.ts'
+import type { Keyring } from '../platform/encryption.ts'
+import { createSealedCookie } from './sealed-cookie.ts'
 
 /** The cookie of the console: a key, encrypted, for a limited time. It is as valid as its key. Security: S43. */
 export interface SignInCookie {
@@ -13,36 +12,22 @@ export interface SignInCookie {
   readonly cleared: string
 }
 
-/** The prefix makes browsers accept it only over https or from loopback, for this host and every path. */
-const name = '__Host-switchyard'
-const attributes = 'Path=/; Secure; HttpOnly; SameSite=Strict'
-const lifetimeS = 7 * 24 * 3_600
-const maxLength = 4_000
-
 export function createSignInCookie(keyring: Keyring, nowMs: () => number): SignInCookie {
-  const cipher = createValueCipher(keyring, 'console sign-in')
-
-  function opened(value: string): { readonly key?: unknown; readonly until?: unknown } {
-    try {
-      return recordOf(jsonOr(cipher.decrypt(Buffer.from(value, 'base64url'), []).toString(), undefined))
-    } catch (error) {
-      if (error instanceof DecryptionError) return {}
-      throw error
-    }
-  }
-
+  const cookie = createSealedCookie({
+    keyring,
+    purpose: 'console sign-in',
+    name: '__Host-switchyard',
+    sameSite: 'Strict',
+    lifetimeS: 7 * 24 * 3_600,
+    maxLength: 4_000,
+    nowMs,
+  })
   return {
-    keyIn({ headers }) {
-      const value = cookieIn(headers.cookie, name)
-      if (value === undefined || value.length > maxLength) return undefined
-      const { key, until } = opened(value)
-      return typeof key === 'string' && typeof until === 'number' && until > nowMs() ? key : undefined
+    keyIn(request) {
+      const key = cookie.fieldsIn(request)?.['key']
+      return typeof key === 'string' ? key : undefined
     },
-    set(key) {
-      const content = JSON.stringify({ key, until: nowMs() + lifetimeS * 1_000 })
-      const value = cipher.encrypt(content, []).sealed.toString('base64url')
-      return `${name}=${value}; Max-Age=${lifetimeS}; ${attributes}`
-    },
-    cleared: `${name}=; Max-Age=0; ${attributes}`,
+    set: key => cookie.set({ key }),
+    cleared: cookie.cleared,
   }
 }

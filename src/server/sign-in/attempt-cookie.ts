@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { cookieIn } from '../http/cookies.ts'
-import { createValueCipher, DecryptionError, type Keyring } from '../platform/encryption.ts'
-import { jsonOr, nonEmptyText, recordOf } from '../platform/json.ts'
+import { createSealedCookie } from '../http/sealed-cookie.ts'
+import type { Keyring } from '../platform/encryption.ts'
+import { nonEmptyText } from '../platform/json.ts'
 
 /** Secrets of a sign-in that the browser keeps, encrypted, until the identity provider sends it back. */
 export interface Attempt {
@@ -20,42 +20,29 @@ export interface AttemptCookie {
   readonly cleared: string
 }
 
-const name = '__Host-switchyard-sso'
-/** Lax: the way back from the provider is a navigation from another site, with which browsers send no strict cookie. */
-const attributes = 'Path=/; Secure; HttpOnly; SameSite=Lax'
-const maxLength = 2_000
-
 /** Time that a person has to sign in at the identity provider. */
 export const attemptSeconds = 600
 
 export function createAttemptCookie(keyring: Keyring, nowMs: () => number): AttemptCookie {
-  const cipher = createValueCipher(keyring, 'console single sign-on')
-
-  function opened(value: string) {
-    try {
-      return recordOf(jsonOr(cipher.decrypt(Buffer.from(value, 'base64url'), []).toString(), undefined))
-    } catch (error) {
-      if (error instanceof DecryptionError) return {}
-      throw error
-    }
-  }
-
+  const cookie = createSealedCookie({
+    keyring,
+    purpose: 'console single sign-on',
+    name: '__Host-switchyard-sso',
+    // The way back from the provider is a navigation from another site, with which browsers send no strict cookie.
+    sameSite: 'Lax',
+    lifetimeS: attemptSeconds,
+    maxLength: 2_000,
+    nowMs,
+  })
   return {
-    set(attempt) {
-      const content = JSON.stringify({ ...attempt, until: nowMs() + attemptSeconds * 1_000 })
-      const value = cipher.encrypt(content, []).sealed.toString('base64url')
-      return `${name}=${value}; Max-Age=${attemptSeconds}; ${attributes}`
+    set: attempt => cookie.set({ ...attempt }),
+    attemptIn(request) {
+      const fields = cookie.fieldsIn(request)
+      const state = nonEmptyText(fields?.['state'])
+      const nonce = nonEmptyText(fields?.['nonce'])
+      const verifier = nonEmptyText(fields?.['verifier'])
+      return state && nonce && verifier ? { state, nonce, verifier } : undefined
     },
-    attemptIn({ headers }) {
-      const value = cookieIn(headers.cookie, name)
-      if (value === undefined || value.length > maxLength) return undefined
-      const { until, ...fields } = opened(value)
-      const state = nonEmptyText(fields['state'])
-      const nonce = nonEmptyText(fields['nonce'])
-      const verifier = nonEmptyText(fields['verifier'])
-      const isValid = typeof until === 'number' && until > nowMs()
-      return isValid && state && nonce && verifier ? { state, nonce, verifier } : undefined
-    },
-    cleared: `${name}=; Max-Age=0; ${attributes}`,
+    cleared: cookie.cleared,
   }
 }
