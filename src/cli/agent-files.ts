@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import type { Client } from '../client/client.ts'
 import type { AgentFile } from '../contract/agents.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { CommandFailed } from './failures.ts'
+import { textOfInput } from './input-file.ts'
 import { dim, type Out } from './out.ts'
 import { plainJson } from './plain-text.ts'
 
@@ -30,9 +30,7 @@ interface ImportArguments {
 /** `agents import`: prints the id of the new agent. */
 export async function importAgent(client: Client, args: ImportArguments, out: Out): Promise<ExitCode> {
   const { path, readStdin, name, owner } = args
-  const text = await (path === '-' ? readStdin() : readFile(path, 'utf8')).catch((error: NodeJS.ErrnoException) => {
-    throw new CommandFailed(`cannot read file ${path}: ${error.code ?? error.message}`, exitCodes.usage)
-  })
+  const text = await textOfInput(path, readStdin)
   const query = { ...(name !== undefined && { name }), ...(owner !== undefined && { owner_id: owner }) }
   const agent = await client.agents.import({ body: parsed(text, path), query })
   out.data(agent)

@@ -1,11 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import type { Client } from '../client/client.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { type ExportFile, parsedExport, yamlOf } from './export-file.ts'
 import { endpointFields, environmentFields, readContent, skillFields } from './export-reader.ts'
-import { CommandFailed } from './failures.ts'
 import { applyImport, type NewSecret } from './import-apply.ts'
 import { changesOf, type PlannedChange, planImport } from './import-plan.ts'
+import { textOfInput } from './input-file.ts'
 import { dim, type Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
 import { printTable } from './table.ts'
@@ -41,9 +40,7 @@ interface ImportArguments {
 /** `import`: creates and changes the objects of a file, and prints the plan. */
 export async function importAll(client: Client, args: ImportArguments, out: Out): Promise<ExitCode> {
   const { path, readStdin, isDryRun } = args
-  const text = await (path === '-' ? readStdin() : readFile(path, 'utf8')).catch((error: NodeJS.ErrnoException) => {
-    throw new CommandFailed(`cannot read file ${path}: ${error.code ?? error.message}`, exitCodes.usage)
-  })
+  const text = await textOfInput(path, readStdin)
   const file = parsedExport(text, path)
   const content = await readContent(client, undefined)
   const plan = planImport(file, content)

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { exitCodes } from './exit-codes.ts'
 import { CommandFailed } from './failures.ts'
+import { textOfFile } from './input-file.ts'
 import type { World } from './world.ts'
 
 /** Fewer characters are guessed too easily. */
@@ -11,16 +11,9 @@ const minLength = 12
  * because other users can read the process list.
  */
 export async function passphraseOf({ env }: Pick<World, 'env'>, file: string | undefined): Promise<string | undefined> {
-  if (file !== undefined) return checked(await textOf(file), file)
+  if (file !== undefined) return checked((await textOfFile(file, 'passphrase file')).replace(/\r?\n$/, ''), file)
   const given = env['SWITCHYARD_BACKUP_PASSPHRASE']
   return given ? checked(given, 'SWITCHYARD_BACKUP_PASSPHRASE') : undefined
-}
-
-async function textOf(file: string): Promise<string> {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new CommandFailed(`cannot read passphrase file ${file}: ${error.code ?? error.message}`, exitCodes.usage)
-  })
-  return text.replace(/\r?\n$/, '')
 }
 
 function checked(passphrase: string, place: string): string {
