@@ -3,7 +3,6 @@ import type { Me } from '../../contract/console.ts'
 import type { User } from '../../contract/users.ts'
 import type { Audit } from '../audit/audit.ts'
 import { transaction } from '../db/connect.ts'
-import { sqlOfClient } from '../db/once.ts'
 import type { Actor, Caller } from '../http/caller.ts'
 import type { SignInKeys } from '../keys/sign-in-keys.ts'
 import type { KeyStore } from '../keys/store.ts'
@@ -11,8 +10,9 @@ import { AppError, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Identity } from '../sign-in/claims.ts'
 import type { TeamStore } from './team-store.ts'
+import { auditedUser, userAudit } from './user-audit.ts'
 import type { UserStore } from './user-store.ts'
-import { auditedUser, requireFreeOwner } from './users.ts'
+import { requireFreeOwner } from './users.ts'
 
 interface Deps {
   readonly pool: Pool
@@ -34,14 +34,7 @@ interface SigningIn {
 export type People = ReturnType<typeof createPeople>
 
 export function createPeople({ pool, users, teams, keys, signInKeys, audit }: Deps) {
-  const record = (client: PoolClient, actor: Actor, { action, user, ...change }: Change) =>
-    audit.record(sqlOfClient(client), {
-      actor,
-      action: `user.${action}`,
-      objectId: user.id,
-      ownerId: user.owner_id,
-      ...change,
-    })
+  const record = userAudit(audit)
 
   /** Returns the locked user of an identity, which may be new. Throws `forbidden` for an owner of somebody else. */
   async function userOf(client: PoolClient, identity: Identity, { defaultRole, from }: SigningIn): Promise<User> {
@@ -169,13 +162,6 @@ export function createPeople({ pool, users, teams, keys, signInKeys, audit }: De
       }
     },
   }
-}
-
-interface Change {
-  readonly action: 'create' | 'update' | 'follow_groups' | 'sign_in'
-  readonly user: User
-  readonly before?: object
-  readonly after?: object
 }
 
 interface Following {

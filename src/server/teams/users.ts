@@ -2,12 +2,12 @@ import type { Pool, PoolClient } from 'pg'
 import type { NewUser, User, UserChange } from '../../contract/users.ts'
 import type { Audit } from '../audit/audit.ts'
 import { transaction } from '../db/connect.ts'
-import { sqlOfClient } from '../db/once.ts'
-import type { Actor, By, Caller } from '../http/caller.ts'
+import type { By, Caller } from '../http/caller.ts'
 import { rejectNarrow } from '../http/reach.ts'
 import type { KeyStore } from '../keys/store.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
+import { auditedUser, userAudit } from './user-audit.ts'
 import type { UserFilter, UserStore } from './user-store.ts'
 
 interface Deps {
@@ -26,16 +26,6 @@ export async function requireFreeOwner(client: PoolClient, store: Pick<UserStore
     throw new AppError('conflict', `owner_id ${owner} belongs to another user or team; choose another one`)
 }
 
-/** Fields of a user for the audit log. */
-export const auditedUser = ({ kind, name, email, owner_id, role, is_disabled }: User) => ({
-  kind,
-  name,
-  email,
-  owner_id,
-  role,
-  is_disabled,
-})
-
 /** Rules for people and service accounts. Only admins without limits may use them. */
 export type Users = ReturnType<typeof createUsers>
 
@@ -51,14 +41,7 @@ export function createUsers({ pool, store, keys, audit }: Deps) {
     return user
   }
 
-  const record = (client: PoolClient, actor: Actor, { action, user, ...change }: Change) =>
-    audit.record(sqlOfClient(client), {
-      actor,
-      action: `user.${action}`,
-      objectId: user.id,
-      ownerId: user.owner_id,
-      ...change,
-    })
+  const record = userAudit(audit)
 
   return {
     async list(filter: UserFilter, caller: Caller): Promise<User[]> {
@@ -123,11 +106,4 @@ export function createUsers({ pool, store, keys, audit }: Deps) {
       })
     },
   }
-}
-
-interface Change {
-  readonly action: 'create' | 'update' | 'delete'
-  readonly user: User
-  readonly before?: object
-  readonly after?: object
 }
