@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { freshDatabase } from '../support/service/database.ts'
+import { unpackInto } from '../support/service/packed.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
@@ -15,20 +16,9 @@ const run = promisify(execFile)
 async function installPackage(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'switchyard-package-'))
   after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
-  const modules = join(folder, 'node_modules')
-  const installed = join(modules, '@switchyard-project', 'switchyard')
-  await mkdir(installed, { recursive: true })
-  const env = { ...process.env, npm_config_cache: join(folder, 'cache') }
   await run(process.execPath, [join(root, 'scripts', 'compile-service.ts')])
-  await run('npm', ['pack', '--ignore-scripts', '--offline', '--pack-destination', folder], { cwd: root, env })
-  await run('tar', [
-    '-xzf',
-    join(folder, 'switchyard-project-switchyard-0.1.0.tgz'),
-    '-C',
-    installed,
-    '--strip-components',
-    '1',
-  ])
+  const installed = await unpackInto(folder)
+  const modules = join(folder, 'node_modules')
   for (const name of await readdir(join(root, 'node_modules')))
     if (!name.startsWith('.')) await symlink(join(root, 'node_modules', name), join(modules, name))
   return installed

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { promisify } from 'node:util'
+import { unpackInto } from './packed.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 const run = promisify(execFile)
@@ -15,24 +16,10 @@ const run = promisify(execFile)
 export async function installClientPackage(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'switchyard-client-package-'))
   after(() => rm(folder, { recursive: true, force: true }))
-  const installed = join(folder, 'node_modules', '@switchyard-project', 'switchyard')
-  await mkdir(installed, { recursive: true })
   const env = { ...process.env, npm_config_offline: 'true', npm_config_cache: join(folder, 'cache') }
   // Without the console, whose build takes longer than the tests of the client.
   await run('npm', ['run', 'build:client'], { cwd: root, env })
-  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], {
-    cwd: root,
-    env,
-    maxBuffer: 32 * 1024 * 1024,
-  })
-  await run('tar', [
-    '-xzf',
-    join(folder, 'switchyard-project-switchyard-0.1.0.tgz'),
-    '-C',
-    installed,
-    '--strip-components',
-    '1',
-  ])
+  await unpackInto(folder)
   await symlink(join(root, 'node_modules', 'typebox'), join(folder, 'node_modules', 'typebox'))
   return folder
 }
