@@ -9,7 +9,7 @@ const oldestNode = 24
  * @typedef {object} Needs
  * @property {boolean} tools packages that only tests and builds use
  * @property {boolean} database the embedded PostgreSQL
- * @property {boolean} node a Node.js of its own
+ * @property {boolean} node a separate Node.js
  */
 
 /** Returns what running the service needs on this machine. */

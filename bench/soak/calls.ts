@@ -42,7 +42,7 @@ export interface CallsOutcome {
   readonly broken: number
   readonly lostEvents: number
   readonly stalls: number
-  /** Why loads broke off, and what was wrong with the first broken call of each. */
+  /** Why loads ended early, and what was wrong with the first broken call of each. */
   readonly faults: readonly string[]
 }
 

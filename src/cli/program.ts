@@ -62,7 +62,7 @@ function failed(error: unknown, { world, isJson }: { world: World; isJson: boole
   return exitCodeOf(error)
 }
 
-/** Names that every command has besides its own, so that nobody has to remember which one it is. */
+/** Names that every command has besides its own name, so that people need not remember which one it is. */
 const usualNames: Readonly<Record<string, readonly string[]>> = {
   ls: ['list'],
   list: ['ls'],

@@ -54,7 +54,7 @@ interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Runs a command against a database of its own; prints JSON. */
+/** Runs a command against its own database; prints JSON. */
 async function command(args: readonly string[], { databaseUrl, dataDir, stop, env = {} }: CommandOptions) {
   const given = {
     HOME: folder,

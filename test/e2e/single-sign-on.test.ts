@@ -231,7 +231,7 @@ const refused: readonly (readonly [guarantee: string, attack: (visitor: Visitor)
 ]
 
 for (const [guarantee, attack, reason] of refused)
-  test(`${guarantee} signs nobody in`, async () => {
+  test(`${guarantee} is no sign-in`, async () => {
     account(['dev'])
     const visitor = visitorOf(service)
     const { status, text } = await visitor.returnTo(await attack(visitor))
@@ -241,7 +241,7 @@ for (const [guarantee, attack, reason] of refused)
     assert.ok(!visitor.cookies.has('__Host-switchyard'))
   })
 
-test('an answer that was used signs nobody in a second time', async () => {
+test('an answer that was used is no second sign-in', async () => {
   account(['dev'])
   const visitor = visitorOf(service)
   const back = await visitor.follow(await visitor.begin())
@@ -269,7 +269,7 @@ test('only verified addresses of the allowed domains may sign in, each for its o
   assert.match(thief.text, /owner name belongs to another user/)
 })
 
-test('an owner claim gives nobody the objects of an owner that exists, unless an administrator created the user', async () => {
+test('an owner claim does not give the objects of an existing owner, unless an administrator created the user', async () => {
   const login = account(['dev'])
   const agent = { name: 'Old', owner_id: login, model: 'demo' }
   await sendOk(service, 'POST /api/agents', { body: agent })

@@ -62,7 +62,7 @@ test('F35: the version before the last migration and this one serve one database
   assert.deepEqual(await applied(), shipped(tree))
   const ids: string[] = []
   for (let at = 0; at < sessionsOfEach; at++) ids.push(await create(before))
-  // The load goes on while this version starts and migrates.
+  // The load continues while this version starts and migrates.
   const load = Promise.all(
     ids.map(async id => {
       for (const text of textsOf(id, 0, promptsOfEach)) await prompt(before, id, text)
