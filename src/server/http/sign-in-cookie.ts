@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Keyring } from '../platform/encryption.ts'
-import { createSealedCookie } from './sealed-cookie.ts'
+import { createEncryptedCookie } from './encrypted-cookie.ts'
 
 /** The cookie of the console: a key, encrypted, for a limited time. It is as valid as its key. Security: S43. */
 export interface SignInCookie {
@@ -13,7 +13,7 @@ export interface SignInCookie {
 }
 
 export function createSignInCookie(keyring: Keyring, nowMs: () => number): SignInCookie {
-  const cookie = createSealedCookie({
+  const cookie = createEncryptedCookie({
     keyring,
     purpose: 'console sign-in',
     name: '__Host-switchyard',

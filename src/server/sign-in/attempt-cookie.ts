@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { createSealedCookie } from '../http/sealed-cookie.ts'
+import { createEncryptedCookie } from '../http/encrypted-cookie.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import { nonEmptyText } from '../platform/json.ts'
 
@@ -24,7 +24,7 @@ export interface AttemptCookie {
 export const attemptSeconds = 600
 
 export function createAttemptCookie(keyring: Keyring, nowMs: () => number): AttemptCookie {
-  const cookie = createSealedCookie({
+  const cookie = createEncryptedCookie({
     keyring,
     purpose: 'console single sign-on',
     name: '__Host-switchyard-sso',

@@ -17,7 +17,7 @@ interface Options {
 }
 
 /** A cookie whose fields the browser cannot read or change, for a limited time. Security: S43. */
-export interface SealedCookie {
+export interface EncryptedCookie {
   /** Returns the value of `set-cookie`. */
   set(fields: Json): string
   /** Returns the fields in the cookie of a request; undefined without one, and for one that is expired or changed. */
@@ -26,7 +26,7 @@ export interface SealedCookie {
   readonly cleared: string
 }
 
-export function createSealedCookie(options: Options): SealedCookie {
+export function createEncryptedCookie(options: Options): EncryptedCookie {
   const { keyring, purpose, name, sameSite, lifetimeS, maxLength, nowMs } = options
   const cipher = createValueCipher(keyring, purpose)
   const attributes = `Path=/; Secure; HttpOnly; SameSite=${sameSite}`
