@@ -10,6 +10,7 @@ import { composeControls } from './compose/controls.ts'
 import { composeDataFolder } from './compose/data-folder.ts'
 import { composeDatabase } from './compose/database.ts'
 import { composeDialects } from './compose/dialects.ts'
+import { composeFiles } from './compose/files.ts'
 import { composeGateway } from './compose/gateway.ts'
 import { composeHttp } from './compose/http.ts'
 import { composeLedger } from './compose/ledger.ts'
@@ -163,6 +164,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
   })
   const { registry: runtimes, workspaceOf } = execution
   const stored = composeWorkspaces({ ...base, guard, workspacesDir, sandboxes, workspaceOf })
+  const callerFiles = composeFiles({ ...base, reloaded: calls.reloaded, blobs: stored.blobs })
   const dataFolder = composeDataFolder({ ...base, files, owner, sandboxes })
   const { readiness } = dataFolder
   const checkMcp = mcp.agentCheck(runtimes.callsMcpServers)

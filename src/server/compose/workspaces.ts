@@ -72,6 +72,8 @@ export function composeWorkspaces(needs: Needs) {
   return {
     workspaces,
     promptFiles: createPromptFiles({ store: sessionFileStore(pool), blobs, blobRows, storeContent, limits }),
+    /** Reads and writes content in pieces. */
+    blobs,
     removeObject: objects?.remove,
     parts,
     /** Routes to read and change the files. */
