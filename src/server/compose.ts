@@ -321,6 +321,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     execution,
     library,
     engine,
+    callerFiles,
     sessionFiles,
     dialects,
     a2a,
