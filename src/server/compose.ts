@@ -109,7 +109,16 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     network: () => ({ outbound, guard, publicUrl }),
   })
   const { keys, tickets, logins, addressOf, vault, authenticate } = access
-  const calls = composeGateway({ ...base, usage, budgets, freezes, telemetry, traced, observeContent })
+  const calls = composeGateway({
+    ...base,
+    usage,
+    budgets,
+    freezes,
+    telemetry,
+    traced,
+    observeContent,
+    files: () => callerFiles.files,
+  })
   const { gateway, loop, files, outbound, guard, defaultModel } = calls
 
   const logSinks = composeLogSinks({ ...base, vault, guard })

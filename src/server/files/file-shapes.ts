@@ -1,9 +1,9 @@
 import type { AnthropicFile, OpenAiFile } from '../../contract/stored-files.ts'
-import type { StoredFile } from './file-store.ts'
+import type { FileInfo } from './file-store.ts'
 
 const seconds = (time: Date): number => Math.floor(time.getTime() / 1000)
 
-export const openAiFile = ({ id, bytes, created_at, expires_at, filename, purpose }: StoredFile): OpenAiFile => ({
+export const openAiFile = ({ id, bytes, created_at, expires_at, filename, purpose }: FileInfo): OpenAiFile => ({
   id,
   object: 'file',
   bytes,
@@ -14,7 +14,7 @@ export const openAiFile = ({ id, bytes, created_at, expires_at, filename, purpos
   status: 'processed',
 })
 
-export const anthropicFile = ({ id, filename, media_type, bytes, created_at }: StoredFile): AnthropicFile => ({
+export const anthropicFile = ({ id, filename, media_type, bytes, created_at }: FileInfo): AnthropicFile => ({
   id,
   type: 'file',
   filename,

@@ -8,7 +8,7 @@ import { fastifyPath } from '../http/paths.ts'
 import { vendorOf } from '../http/vendor.ts'
 import { invalid } from '../platform/errors.ts'
 import { anthropicFile, openAiFile } from './file-shapes.ts'
-import type { FilesPage, StoredFile } from './file-store.ts'
+import type { FileInfo, FilesPage } from './file-store.ts'
 import type { Files } from './files.ts'
 import { receiveUpload } from './upload.ts'
 
@@ -49,7 +49,7 @@ export function serveStoredFiles(app: FastifyInstance, { files }: Deps): void {
   })
 }
 
-const shapedFor = (headers: FastifyRequest['headers']): ((file: StoredFile) => ReturnType<typeof openAiFile | typeof anthropicFile>) =>
+const shapedFor = (headers: FastifyRequest['headers']): ((file: FileInfo) => ReturnType<typeof openAiFile | typeof anthropicFile>) =>
   vendorOf(headers) === 'anthropic' ? anthropicFile : openAiFile
 
 function serveUpload(app: FastifyInstance, files: Files): void {
