@@ -117,6 +117,18 @@ export function exampleObjects(service: Service): ExampleObjects {
     return path
   }
 
+  async function storedFile(): Promise<string> {
+    const form = new FormData()
+    form.set('purpose', 'user_data')
+    form.set('file', new Blob(['hello\n'], { type: 'text/plain' }), 'notes.txt')
+    const answer = await fetch(`${service.url}/v1/files`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.key}` },
+      body: form,
+    })
+    return ((await answer.json()) as { id: string }).id
+  }
+
   const model = { model_name: 'fast', params: { model: 'openai/gpt-5.2-mini', api_key: 'sk-sample-0123456789' } }
   const user = () => created('POST /api/users', { name: 'Nightly build', kind: 'service_account' })
   const newTeam = () => created('POST /api/teams', { name: 'Data', models: ['demo'] })
@@ -170,6 +182,7 @@ export function exampleObjects(service: Service): ExampleObjects {
     session_id: async () =>
       idle(await created('POST /session', { agent: await idOf('agent_id'), prompt: 'Create hello.txt' })),
     skill_id: () => created('POST /api/v1/skills', { name: 'Terse', content: 'Answer in one sentence.' }),
+    stored_file_id: storedFile,
     team_id: newTeam,
     thread_id: () => idOf('session_id'),
     user_id: user,
