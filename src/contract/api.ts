@@ -2,6 +2,7 @@ import { a2aRoutes } from './a2a.ts'
 import { agentRoutes } from './agents.ts'
 import { approvalRoutes } from './approvals.ts'
 import { auditRoutes } from './audit.ts'
+import { batchRoutes } from './batches.ts'
 import { budgetRoutes } from './budgets.ts'
 import { consoleRoutes } from './console.ts'
 import { controlRoutes } from './controls.ts'
@@ -56,6 +57,7 @@ export const api = {
   Messages: messageRoutes,
   OpenAI: openAiRoutes,
   Endpoints: endpointRoutes,
+  Batches: batchRoutes,
   Gemini: geminiRoutes,
   Native: nativeRoutes,
   Agents: agentRoutes,
@@ -101,6 +103,7 @@ export const api = {
 /** Tags of groups in the OpenAPI document that differ from the names that the client uses. */
 const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> = {
   Endpoints: 'OpenAI',
+  Batches: 'OpenAI',
   Mcp: 'MCP',
   McpCalls: 'MCP',
   McpProxy: 'MCP',

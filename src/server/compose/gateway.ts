@@ -16,13 +16,14 @@ import { bodiesStore } from '../gateway/body-log/store.ts'
 import { createResponseCache } from '../gateway/cache/entries.ts'
 import { responseCacheStore } from '../gateway/cache/store.ts'
 import { type ObserveContent, observedContent } from '../gateway/call-content/observed-content.ts'
+import type { CallKind } from '../gateway/core/call.ts'
 import { serveDeployments } from '../gateway/deployment-routes.ts'
 import { createFormatAdapters } from '../gateway/format-adapters.ts'
 import { serveGemini } from '../gateway/formats/gemini/routes.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { createHookedGateway } from '../gateway/hooks/calls.ts'
 import { serveNative } from '../gateway/native-routes.ts'
-import { serveOpenAi } from '../gateway/openai-routes.ts'
+import { isOfResponses, serveOpenAi } from '../gateway/openai-routes.ts'
 import { createNative } from '../gateway/passthrough/native.ts'
 import { createResponseCalls } from '../gateway/responses/calls.ts'
 import { createStoredResponses } from '../gateway/responses/contents.ts'
@@ -143,6 +144,7 @@ export function composeGateway(needs: Needs) {
     cipher: createRowCipher(keyring, 'response_contents'),
     log,
   })
+  const responses = createResponseCalls({ gateway, stored, storePolicy: () => current.responseStore })
   const authorize = createAuthorize({ googleTokens: createGoogleTokens({ outbound: pools }) })
 
   const native = createNative({ gateway, send: createSend({ pools, authorize }), usage, budgets, freezes })
@@ -184,6 +186,8 @@ export function composeGateway(needs: Needs) {
 
   return {
     gateway,
+    /** Returns where calls of a kind are made: those of the Responses format can continue from stored responses. */
+    gatewayOf: (kind: CallKind) => (isOfResponses(kind) ? responses : gateway),
     loop,
     files,
     /** Outbound connections, checked by the current guard. */
@@ -211,7 +215,6 @@ export function composeGateway(needs: Needs) {
     parts,
     serve(app: FastifyInstance) {
       serveMessages(app, { gateway })
-      const responses = createResponseCalls({ gateway, stored, storePolicy: () => current.responseStore })
       serveOpenAi(app, { gateway, responses })
       serveNative(app, { gateway, responses, native })
       serveResponses(app, { gateway, stored, requestTo: createResponseRequests({ outbound: pools, authorize }) })
