@@ -35,6 +35,7 @@ import { agentRuntimeRoutes, harnessRoutes } from './runtimes.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { sessionRoutes } from './sessions.ts'
 import { skillRoutes } from './skills.ts'
+import { storedFileRoutes } from './stored-files.ts'
 import { systemRoutes } from './system.ts'
 import type { TagName } from './tags.ts'
 import { teamRoutes } from './teams.ts'
@@ -58,6 +59,7 @@ export const api = {
   OpenAI: openAiRoutes,
   Endpoints: endpointRoutes,
   Batches: batchRoutes,
+  StoredFiles: storedFileRoutes,
   Gemini: geminiRoutes,
   Native: nativeRoutes,
   Agents: agentRoutes,
@@ -112,6 +114,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   Opencode: 'opencode',
   Events: 'Sessions',
   Files: 'Sessions',
+  StoredFiles: 'Stored files',
   ManagedAgents: 'Managed Agents',
   Environments: 'Managed Agents',
   ManagedSessions: 'Managed Agents',

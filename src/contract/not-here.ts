@@ -3,7 +3,6 @@ const instead = {
   '/v1/vaults': 'use /api/vault, where secrets have names',
   '/v1/memory_stores': 'use /api/v1/managed_agents/agents/{agent_id}/memory: memories belong to an agent',
   '/v1/skills': 'use /api/v1/skills',
-  '/v1/files': 'files are not supported yet; send text in a message, or name a repository',
   '/v1/deployments': 'use /api/schedules',
 } as const
 

@@ -110,7 +110,16 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     network: () => ({ outbound, guard, publicUrl }),
   })
   const { keys, tickets, logins, addressOf, vault, authenticate } = access
-  const calls = composeGateway({ ...base, usage, budgets, freezes, telemetry, traced, observeContent })
+  const calls = composeGateway({
+    ...base,
+    usage,
+    budgets,
+    freezes,
+    telemetry,
+    traced,
+    observeContent,
+    files: () => callerFiles.files,
+  })
   const { gateway, loop, files, outbound, guard, defaultModel } = calls
 
   const logSinks = composeLogSinks({ ...base, vault, guard })
@@ -334,6 +343,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     execution,
     library,
     engine,
+    callerFiles,
     sessionFiles,
     dialects,
     a2a,

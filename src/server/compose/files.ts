@@ -1,8 +1,10 @@
+import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
 import type { Audit } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
 import { fileStore } from '../files/file-store.ts'
 import { createFiles } from '../files/files.ts'
+import { serveStoredFiles } from '../files/routes.ts'
 import type { Blobs } from '../workspaces/blobs.ts'
 import { storeContent } from '../workspaces/contents.ts'
 
@@ -17,5 +19,6 @@ interface Needs {
 /** Files of callers, apart from sessions. */
 export function composeFiles({ pool, audit, blobs, reloaded }: Needs) {
   const maxOwnerBytes = () => reloaded().limits.filesBytes
-  return { files: createFiles({ store: fileStore(pool), blobs, storeContent, audit, maxOwnerBytes }) }
+  const files = createFiles({ store: fileStore(pool), blobs, storeContent, audit, maxOwnerBytes })
+  return { files, serve: (app: FastifyInstance) => serveStoredFiles(app, { files }) }
 }

@@ -18,6 +18,9 @@ import { responseCacheStore } from '../gateway/cache/store.ts'
 import { type ObserveContent, observedContent } from '../gateway/call-content/observed-content.ts'
 import type { CallKind } from '../gateway/core/call.ts'
 import { serveDeployments } from '../gateway/deployment-routes.ts'
+import { createFileCalls, type RequestFiles } from '../gateway/files/calls.ts'
+import { createProviderCopies } from '../gateway/files/provider-copies.ts'
+import { providerFileStore } from '../gateway/files/provider-file-store.ts'
 import { createFormatAdapters } from '../gateway/format-adapters.ts'
 import { serveGemini } from '../gateway/formats/gemini/routes.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
@@ -70,6 +73,8 @@ interface Needs {
   readonly telemetry: Telemetry
   /** Adds the trace context to calls. */
   readonly traced: (call: Gateway['call']) => Gateway['call']
+  /** Files of callers, built later. */
+  readonly files: () => RequestFiles
   /** Receives the content of calls; undefined where it is not wanted. */
   readonly observeContent: ObserveContent | undefined
 }
@@ -78,9 +83,19 @@ interface Needs {
 export function composeGateway(needs: Needs) {
   const { config, log, keyring, pool, db, notifications, audit, usage, budgets, freezes, telemetry } = needs
   const pools = createPools(createOutbound({ allow: config.outboundAllow }))
+  const authorize = createAuthorize({ googleTokens: createGoogleTokens({ outbound: pools }) })
+  const copies = createProviderCopies({
+    store: providerFileStore(pool),
+    contentOf: file => needs.files().contentOf(file),
+    outbound: pools,
+    authorize,
+    log,
+    nowMs: () => performance.now(),
+  })
   const adapterFor = createFormatAdapters({
     pools,
     keyring,
+    copies,
     onRepair: (what, deployment) => log.warn({ what, deployment }, 'repaired a malformed upstream response'),
   })
   const loop = watchLoopDelay()
@@ -131,9 +146,10 @@ export function composeGateway(needs: Needs) {
     },
   }
   const hooked = createHookedGateway({ gateway: observed, hooks: config.hooks, outbound: guard(), log })
+  const { call } = createFileCalls({ gateway: hooked.gateway, files: needs.files })
   const gateway: Gateway = {
     ...hooked.gateway,
-    call: needs.traced(observedCall(hooked.gateway.call, telemetry)),
+    call: needs.traced(observedCall(call, telemetry)),
     get streams() {
       return hooked.gateway.streams
     },
@@ -145,7 +161,6 @@ export function composeGateway(needs: Needs) {
     log,
   })
   const responses = createResponseCalls({ gateway, stored, storePolicy: () => current.responseStore })
-  const authorize = createAuthorize({ googleTokens: createGoogleTokens({ outbound: pools }) })
 
   const native = createNative({ gateway, send: createSend({ pools, authorize }), usage, budgets, freezes })
 

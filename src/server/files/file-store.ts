@@ -3,8 +3,8 @@ import { transaction } from '../db/connect.ts'
 import { type RunSql, sqlOfClient } from '../db/once.ts'
 import { AppError } from '../platform/errors.ts'
 
-/** A stored file. */
-export interface StoredFile {
+/** A stored file without its content. */
+export interface FileInfo {
   readonly id: string
   readonly purpose: string
   readonly filename: string
@@ -12,11 +12,15 @@ export interface StoredFile {
   readonly bytes: number
   /** SHA-256 in hexadecimal digits. */
   readonly sha256: string
-  /** Hashes of its pieces, in order. */
-  readonly pieces: readonly string[]
   readonly created_at: Date
   /** Null: never. */
   readonly expires_at: Date | null
+}
+
+/** A stored file. */
+export interface StoredFile extends FileInfo {
+  /** Hashes of its pieces, in order. */
+  readonly pieces: readonly string[]
 }
 
 /** A file that is about to be stored; its pieces are. */
@@ -37,18 +41,22 @@ export interface FilesPage {
 /** Called in the transaction of a change. When it throws, the change rolls back. */
 export type OnFileChange = (sql: RunSql, file: StoredFile) => Promise<void>
 
-interface Row extends Omit<StoredFile, 'sha256' | 'pieces'> {
+interface InfoRow extends Omit<FileInfo, 'sha256'> {
   readonly hash: Buffer
+}
+
+interface Row extends InfoRow {
   readonly pieces: Buffer[]
 }
 
-const columns = 'id, purpose, filename, media_type, bytes, hash, pieces, created_at, expires_at'
+const infoColumns = 'id, purpose, filename, media_type, bytes, hash, created_at, expires_at'
+const columns = `${infoColumns}, pieces`
 const isAlive = '(expires_at is null or expires_at > clock_timestamp())'
 
-const toFile = ({ hash, pieces, ...rest }: Row): StoredFile => ({
-  ...rest,
-  bytes: Number(rest.bytes),
-  sha256: hash.toString('hex'),
+const toInfo = ({ hash, ...rest }: InfoRow): FileInfo => ({ ...rest, sha256: hash.toString('hex') })
+
+const toFile = ({ pieces, ...rest }: Row): StoredFile => ({
+  ...toInfo(rest),
   pieces: pieces.map(piece => piece.toString('hex')),
 })
 
@@ -71,8 +79,9 @@ export function fileStore(pool: Pool) {
 
   /** Returns the bytes of all files of an owner. */
   async function bytesIn(sql: RunSql, owner: string): Promise<number> {
-    const { rows } = await sql('select coalesce(sum(bytes), 0)::bigint as bytes from files where owner_id = $1', [owner])
-    return Number((rows[0] as { bytes: number }).bytes)
+    const text = 'select coalesce(sum(bytes), 0)::bigint as bytes from files where owner_id = $1'
+    const [row] = (await sql(text, [owner])).rows as { readonly bytes: number }[]
+    return row?.bytes ?? 0
   }
 
   return {
@@ -103,18 +112,18 @@ export function fileStore(pool: Pool) {
     },
 
     /** Returns files in the order of their creation. */
-    async list(owner: string, { after, before, purpose, order, limit }: FilesPage): Promise<StoredFile[]> {
+    async list(owner: string, { after, before, purpose, order, limit }: FilesPage): Promise<FileInfo[]> {
       const [next, previous] = order === 'asc' ? ['>', '<'] : ['<', '>']
       // A page before a file ends next to it, so it is read backwards.
       const isBackwards = before !== undefined && after === undefined
       const direction = (order === 'asc') === isBackwards ? 'desc' : 'asc'
       const text = `
-        select ${columns} from files
+        select ${infoColumns} from files
         where owner_id = $1 and ${isAlive} and ($2::text is null or purpose = $2)
           and ($3::text is null or id ${next} $3) and ($4::text is null or id ${previous} $4)
         order by id ${direction} limit $5`
       const values = [owner, purpose ?? null, after ?? null, before ?? null, limit]
-      const files = (await pool.query<Row>(text, values)).rows.map(toFile)
+      const files = (await pool.query<InfoRow>(text, values)).rows.map(toInfo)
       return isBackwards ? files.toReversed() : files
     },
 

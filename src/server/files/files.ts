@@ -3,7 +3,7 @@ import type { Actor } from '../http/caller.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Blobs } from '../workspaces/blobs.ts'
-import type { FileStore, FilesPage, OnFileChange, StoredFile } from './file-store.ts'
+import type { FileInfo, FileStore, FilesPage, OnFileChange, StoredFile } from './file-store.ts'
 import { mediaTypeOf } from './media-type-of.ts'
 
 /** Maximum bytes of a file. Rulings: 5. */
@@ -136,7 +136,7 @@ export function createFiles({ store, blobs, storeContent, audit, maxOwnerBytes }
     /** Returns those of the given files that belong to the owner, in no order. */
     among: store.among,
     /** Returns files in the order of their creation. */
-    list: (owner: string, page: FilesPage): Promise<StoredFile[]> => store.list(owner, page),
+    list: (owner: string, page: FilesPage): Promise<FileInfo[]> => store.list(owner, page),
     /** Deletes a file. Its content is deleted within a minute. */
     async remove(id: string, by: FileBy): Promise<void> {
       if (!(await store.remove(by.owner, id, recorded('delete', by)))) throw notFound('file', id.slice(0, 200))
