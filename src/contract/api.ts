@@ -105,7 +105,6 @@ export const api = {
 /** Tags of groups in the OpenAPI document that differ from the names that the client uses. */
 const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> = {
   Endpoints: 'OpenAI',
-  Batches: 'OpenAI',
   Mcp: 'MCP',
   McpCalls: 'MCP',
   McpProxy: 'MCP',

@@ -103,8 +103,8 @@ export const Batch = named(
 export type Batch = Static<typeof Batch>
 
 const BatchPath = Type.Object({ batch_id: Type.String({ minLength: 1, maxLength: 200 }) })
-const anthropic = { access: 'key', errorShape: 'anthropic', group: 'Messages' } as const
-const openAi = { access: 'key', errorShape: 'openai', group: 'OpenAI' } as const
+const anthropic = { access: 'key', errorShape: 'anthropic' } as const
+const openAi = { access: 'key', errorShape: 'openai' } as const
 const Place = Type.Optional(Type.String({ maxLength: 200 }))
 
 export const batchRoutes = {

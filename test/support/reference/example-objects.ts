@@ -117,6 +117,34 @@ export function exampleObjects(service: Service): ExampleObjects {
     return path
   }
 
+  const messages = [{ role: 'user', content: 'Say hello' }]
+
+  /** A batch that has ended. */
+  async function messageBatch(): Promise<string> {
+    const requests = [{ custom_id: 'first', params: { model: 'demo', max_tokens: 100, messages } }]
+    const id = await created('POST /v1/messages/batches', { requests })
+    const isEnded = async () =>
+      (await ok<{ processing_status: string }>(`GET /v1/messages/batches/${id}`)).processing_status === 'ended'
+    await eventually(isEnded, { withinMs: 30_000, what: 'the end of the batch' })
+    return id
+  }
+
+  async function batchFile(): Promise<string> {
+    const line = { custom_id: 'first', method: 'POST', url: '/v1/chat/completions', body: { model: 'demo', messages } }
+    const file = `name="file"; filename="requests.jsonl"\r\n\r\n${JSON.stringify(line)}`
+    const parts = ['name="purpose"\r\n\r\nbatch', file].map(
+      part => `--sample\r\nContent-Disposition: form-data; ${part}\r\n`,
+    )
+    const headers = { 'content-type': 'multipart/form-data; boundary=sample' }
+    const body = `${parts.join('')}--sample--\r\n`
+    return (await sendOk<{ id: string }>(service, 'POST /v1/files', { headers, body })).id
+  }
+
+  async function fileBatch(): Promise<string> {
+    const about = { endpoint: '/v1/chat/completions', completion_window: '24h' }
+    return created('POST /v1/batches', { input_file_id: await idOf('batch_file_id'), ...about })
+  }
+
   const model = { model_name: 'fast', params: { model: 'openai/gpt-5.2-mini', api_key: 'sk-sample-0123456789' } }
   const user = () => created('POST /api/users', { name: 'Nightly build', kind: 'service_account' })
   const newTeam = () => created('POST /api/teams', { name: 'Data', models: ['demo'] })
@@ -128,6 +156,8 @@ export function exampleObjects(service: Service): ExampleObjects {
     agent_id: agent,
     approval_id: approval,
     alias: harness,
+    batch_file_id: batchFile,
+    batch_id: fileBatch,
     budgeted_agent_id: budgetedAgent,
     calling_session_id: callingSession,
     careful_session_id: carefulSession,
@@ -148,6 +178,7 @@ export function exampleObjects(service: Service): ExampleObjects {
       const messages = await ok<{ info: { id: string } }[]>(`GET /session/${await idOf('session_id')}/message`)
       return messages[0]?.info.id ?? assert.fail('the session has no message')
     },
+    message_batch_id: messageBatch,
     model_setting_id: () => created('POST /api/models', model),
     path: file,
     provider_id: async () => {
