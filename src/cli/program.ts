@@ -19,6 +19,7 @@ import { addBatchCommands } from './resources/batches.ts'
 import { addBudgetCommands } from './resources/budgets.ts'
 import { addConfigCommands } from './resources/config.ts'
 import { addEnvironmentCommands } from './resources/environments.ts'
+import { addFileCommands } from './resources/files.ts'
 import { addMcpCommands } from './resources/mcp.ts'
 import { addScheduleCommands } from './resources/schedules.ts'
 import { addTeamCommands } from './resources/teams.ts'
@@ -105,6 +106,7 @@ export function programOf(registry: Registry): Command {
   addExportCommand(program, registry)
   addImportCommands(program, registry)
   addSessionCommands(program, registry)
+  addFileCommands(program, registry)
   addSkillCommands(program, registry)
   addApprovalCommands(program, registry)
   addMemoryCommands(program, registry)

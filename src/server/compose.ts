@@ -173,7 +173,14 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     },
   })
   const { registry: runtimes, workspaceOf } = execution
-  const stored = composeWorkspaces({ ...base, guard, workspacesDir, sandboxes, workspaceOf })
+  const stored = composeWorkspaces({
+    ...base,
+    guard,
+    workspacesDir,
+    sandboxes,
+    workspaceOf,
+    callerFiles: () => callerFiles.files,
+  })
   const callerFiles = composeFiles({ ...base, reloaded: calls.reloaded, blobs: stored.blobs })
   const dataFolder = composeDataFolder({ ...base, files, owner, sandboxes })
   const { readiness } = dataFolder

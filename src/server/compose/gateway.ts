@@ -19,6 +19,7 @@ import { type ObserveContent, observedContent } from '../gateway/call-content/ob
 import type { CallKind } from '../gateway/core/call.ts'
 import { serveDeployments } from '../gateway/deployment-routes.ts'
 import { createFileCalls, type RequestFiles } from '../gateway/files/calls.ts'
+import { createCopyCleanup } from '../gateway/files/copy-cleanup.ts'
 import { createProviderCopies } from '../gateway/files/provider-copies.ts'
 import { providerFileStore } from '../gateway/files/provider-file-store.ts'
 import { createFormatAdapters } from '../gateway/format-adapters.ts'
@@ -84,8 +85,9 @@ export function composeGateway(needs: Needs) {
   const { config, log, keyring, pool, db, notifications, audit, usage, budgets, freezes, telemetry } = needs
   const pools = createPools(createOutbound({ allow: config.outboundAllow }))
   const authorize = createAuthorize({ googleTokens: createGoogleTokens({ outbound: pools }) })
+  const copyRows = providerFileStore(pool)
   const copies = createProviderCopies({
-    store: providerFileStore(pool),
+    store: copyRows,
     contentOf: file => needs.files().contentOf(file),
     outbound: pools,
     authorize,
@@ -193,10 +195,19 @@ export function composeGateway(needs: Needs) {
   })
   const modelSettings = createModelSettings({ store: deploymentRows, encryption, inForce: modelsInForce, audit })
 
+  const copyCleanup = createCopyCleanup({
+    store: copyRows,
+    deployments: () => gateway.allDeployments().flatMap(({ id }) => gateway.deployment(id) ?? []),
+    outbound: pools,
+    authorize,
+    log,
+  })
+
   const parts: readonly Part[] = [
     { name: 'event loop delay', stop: loop.stop },
     { name: 'gateway', stop: gateway.close },
     { name: 'models', start: modelsInForce.start, stop: modelsInForce.stop },
+    { name: 'copies at providers', isSessionWork: true, start: copyCleanup.start, stop: copyCleanup.stop },
   ]
 
   return {

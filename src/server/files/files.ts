@@ -6,6 +6,8 @@ import type { Blobs } from '../workspaces/blobs.ts'
 import type { FileInfo, FileStore, FilesPage, OnFileChange, StoredFile } from './file-store.ts'
 import { mediaTypeOf } from './media-type-of.ts'
 
+export type { StoredFile } from './file-store.ts'
+
 /** Maximum bytes of a file. Rulings: 5. */
 export const maxFileBytes = 512 * 1024 * 1024
 

@@ -215,6 +215,6 @@ function requireType({ headers }: FastifyRequest, { consumes }: Route): void {
   rejectEncoded(headers)
   if (consumes && mediaTypeIn(type) === consumes) return
   if (hasBody && !isJsonType(type ?? '')) {
-    throw new AppError('unsupported_media_type', 'content type must be application/json')
+    throw new AppError('unsupported_media_type', `content type must be ${consumes ?? 'application/json'}`)
   }
 }

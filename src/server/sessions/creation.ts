@@ -65,11 +65,15 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
   }
 
   /** Stores the files of a message to a session. Throws `invalid_request` when its runtime takes none. */
-  async function prepare({ owner_id, runtime }: Receiver, parts: readonly SentPart[]): Promise<PreparedParts> {
-    const first = parts.find(({ type }) => type === 'file')
-    if (first?.type === 'file' && !(await deps.runtimes.find(runtime))?.capabilities.files_in)
+  async function prepare(
+    { owner_id, runtime }: Receiver,
+    parts: readonly SentPart[],
+    { principal }: Pick<Caller, 'principal'>,
+  ): Promise<PreparedParts> {
+    const first = parts.find(part => part.type !== 'text')
+    if (first && !(await deps.runtimes.find(runtime))?.capabilities.files_in)
       throw invalid(`${first.file.field}: runtime ${runtime} takes no files (files_in is false); send text only`)
-    return deps.promptFiles.prepare(parts, owner_id)
+    return deps.promptFiles.prepare(parts, { owner: owner_id, sender: principal })
   }
 
   return {
@@ -86,10 +90,10 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
       const sent = messages.map(message =>
         'parts' in message ? message.parts : sentParts(message.content, message.place),
       )
-      if (!sent.flat().some(({ type }) => type === 'file')) return sent.map(textsOnly)
+      if (sent.flat().every(({ type }) => type === 'text')) return sent.map(textsOnly)
       const { session } = await planSession(deps, body, caller)
       const prepared: PreparedParts[] = []
-      for (const parts of sent) prepared.push(await prepare(session, parts))
+      for (const parts of sent) prepared.push(await prepare(session, parts, caller))
       return prepared
     },
 

@@ -109,7 +109,7 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
     const messages = new Map<SentMessage, PreparedParts>()
     for (const [at, event] of sent.entries())
       if (event.type === 'user.message')
-        messages.set(event, await rules.prepare(row, sentParts(event.content, `events[${at}].content`)))
+        messages.set(event, await rules.prepare(row, sentParts(event.content, `events[${at}].content`), caller))
     const messageOf = (message: SentMessage) => messages.get(message) ?? { parts: [] }
     const resultOf = await checkedResults(sent)
     const stored = await rules.eventTransaction(async (client, unpublished) => {

@@ -138,7 +138,7 @@ export function createSessions(deps: Deps) {
       if (mode === 'steer' && !(await deps.runtimes.find(row.runtime))?.capabilities.steer) {
         throw invalid(`mode "steer" is not supported by runtime ${row.runtime}`)
       }
-      const prepared = await creation.prepare(row, sentParts(parts, 'parts'))
+      const prepared = await creation.prepare(row, sentParts(parts, 'parts'), caller)
       const target = { id, caller, prompt: { ...prompt, ...prepared, mode } }
       if (idempotency || mode === 'interrupt' || prompt.outputSchema || prepared.attach)
         return eventTransaction((client, unpublished) =>

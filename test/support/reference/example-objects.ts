@@ -117,6 +117,18 @@ export function exampleObjects(service: Service): ExampleObjects {
     return path
   }
 
+  async function uploaded(purpose: string, text: string): Promise<string> {
+    const form = new FormData()
+    form.set('purpose', purpose)
+    form.set('file', new Blob([text], { type: 'text/plain' }), 'notes.txt')
+    const answer = await fetch(`${service.url}/v1/files`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.key}` },
+      body: form,
+    })
+    return ((await answer.json()) as { id: string }).id
+  }
+
   const messages = [{ role: 'user', content: 'Say hello' }]
 
   /** A batch that has ended. */
@@ -129,15 +141,9 @@ export function exampleObjects(service: Service): ExampleObjects {
     return id
   }
 
-  async function batchFile(): Promise<string> {
+  function batchFile(): Promise<string> {
     const line = { custom_id: 'first', method: 'POST', url: '/v1/chat/completions', body: { model: 'demo', messages } }
-    const file = `name="file"; filename="requests.jsonl"\r\n\r\n${JSON.stringify(line)}`
-    const parts = ['name="purpose"\r\n\r\nbatch', file].map(
-      part => `--sample\r\nContent-Disposition: form-data; ${part}\r\n`,
-    )
-    const headers = { 'content-type': 'multipart/form-data; boundary=sample' }
-    const body = `${parts.join('')}--sample--\r\n`
-    return (await sendOk<{ id: string }>(service, 'POST /v1/files', { headers, body })).id
+    return uploaded('batch', JSON.stringify(line))
   }
 
   async function fileBatch(): Promise<string> {
@@ -201,6 +207,7 @@ export function exampleObjects(service: Service): ExampleObjects {
     session_id: async () =>
       idle(await created('POST /session', { agent: await idOf('agent_id'), prompt: 'Create hello.txt' })),
     skill_id: () => created('POST /api/v1/skills', { name: 'Terse', content: 'Answer in one sentence.' }),
+    stored_file_id: () => uploaded('user_data', 'hello\n'),
     team_id: newTeam,
     thread_id: () => idOf('session_id'),
     user_id: user,

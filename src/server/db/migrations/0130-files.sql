@@ -19,9 +19,10 @@ create index files_of_owner on files (owner_id, id);
 create index files_by_age on files (created_at);
 create index files_expire on files (expires_at) where expires_at is not null;
 
--- Copies of files at providers, by credential (a digest of it and of the provider's address).
+-- Copies of files at providers, by credential (a digest of it and of the provider's address). A row outlives its file until
+-- the copy is deleted too.
 create table provider_files (
-  file_id     text not null references files on delete cascade,
+  file_id     text not null,
   credential  text not null,
   -- The provider's own id.
   provider_id text not null,

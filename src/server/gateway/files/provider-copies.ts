@@ -1,19 +1,16 @@
-import { createHash, randomBytes } from 'node:crypto'
-import type { Deployment } from '../../config/config.ts'
-import { isOpenAiFormat } from '../../config/protocols.ts'
-import type { Log } from '../../platform/log.ts'
+import { randomBytes } from 'node:crypto'
 import { jsonOr, nonEmptyText, recordOf } from '../../platform/json.ts'
+import type { Log } from '../../platform/log.ts'
 import type { Outbound } from '../../platform/outbound.ts'
 import { smallRequest } from '../../platform/small-request.ts'
 import type { Target } from '../core/call.ts'
 import type { Authorize } from '../upstream/authorize.ts'
-import { ownHeaders } from '../upstream/headers.ts'
-import { basePathOf } from '../upstream/paths.ts'
 import type { PartFile } from './file-parts.ts'
 import type { ProviderFileStore } from './provider-file-store.ts'
+import { credentialOf, filesHeadersOf, filesUrlOf, isAnthropics } from './provider-files-api.ts'
 
 interface Deps {
-  readonly store: ProviderFileStore
+  readonly store: Pick<ProviderFileStore, 'find' | 'add' | 'forget'>
   readonly contentOf: (file: PartFile) => AsyncIterable<Buffer>
   readonly outbound: Pick<Outbound, 'connect'>
   readonly authorize: Authorize
@@ -23,18 +20,11 @@ interface Deps {
 
 type Upstream = Pick<Target, 'deployment' | 'protocol'>
 
-/** Beta of Anthropic's Files API, which uploads and requests with its ids must name. */
-export const filesBeta = 'files-api-2025-04-14'
-
 /** Lifetime of copies at OpenAI; Anthropic has none. */
 const lifetimeS = 30 * 24 * 60 * 60
 const uploadMs = 10 * 60_000
 /** How long a provider that rejected an upload gets content instead. */
 const pauseMs = 5 * 60_000
-
-/** True for the providers' own APIs, which store files. Compatible servers of others mostly do not. */
-export const storesFiles = ({ deployment: { provider }, protocol }: Upstream): boolean =>
-  (provider === 'anthropic' && protocol === 'anthropic-messages') || (provider === 'openai' && isOpenAiFormat(protocol))
 
 /** Copies of files at providers: uploaded once per credential. */
 export type ProviderCopies = ReturnType<typeof createProviderCopies>
@@ -45,16 +35,13 @@ export function createProviderCopies({ store, contentOf, outbound, authorize, lo
   const uploading = new Map<string, Promise<string>>()
 
   async function upload(target: Upstream, file: PartFile): Promise<string> {
-    const { deployment } = target
-    const isAnthropic = !isOpenAiFormat(target.protocol)
-    const url = `${deployment.apiBase}${isAnthropic ? '/v1' : basePathOf(target)}/files`
-    const form = formOf(file, isAnthropic ? [] : openAiFields)
+    const url = filesUrlOf(target)
+    const form = formOf(file, isAnthropics(target) ? [] : openAiFields)
     const headers = await authorize(target, {
       method: 'POST',
       url,
       headers: {
-        ...ownHeaders,
-        ...(isAnthropic && { 'anthropic-version': '2023-06-01', 'anthropic-beta': filesBeta }),
+        ...filesHeadersOf(target),
         'content-type': `multipart/form-data; boundary=${form.boundary}`,
         'content-length': String(form.before.length + file.bytes + form.after.length),
       },
@@ -64,7 +51,7 @@ export function createProviderCopies({ store, contentOf, outbound, authorize, lo
     const { status, text } = await smallRequest(outbound, { method: 'POST', url, headers, body, totalMs: uploadMs })
     const id = nonEmptyText(recordOf(jsonOr(text, undefined))['id'])
     if (status >= 300 || id === undefined) throw new Error(`provider answered an upload with status ${status}`)
-    await store.add(credentialOf(deployment), file.id, id)
+    await store.add(credentialOf(target.deployment), file.id, id)
     return id
   }
 
@@ -83,7 +70,7 @@ export function createProviderCopies({ store, contentOf, outbound, authorize, lo
       const credential = credentialOf(target.deployment)
       if ((pausedUntilMs.get(credential) ?? 0) > nowMs()) return undefined
       try {
-        const ids = new Map(await store.find(credential, files.map(({ id }) => id)))
+        const ids = new Map(await store.find(credential, idsIn(files)))
         for (const file of files) if (!ids.has(file.id)) ids.set(file.id, await uploaded(target, file))
         return ids
       } catch (cause) {
@@ -96,13 +83,11 @@ export function createProviderCopies({ store, contentOf, outbound, authorize, lo
 
     /** Forgets copies that the provider no longer has. */
     forget: ({ deployment }: Upstream, files: readonly PartFile[]): Promise<void> =>
-      store.forget(credentialOf(deployment), files.map(({ id }) => id)),
+      store.forget(credentialOf(deployment), idsIn(files)),
   }
 }
 
-/** Identifies whose files a request may refer to, without revealing the credential. */
-const credentialOf = ({ apiBase, apiKey, headers }: Deployment): string =>
-  createHash('sha256').update(JSON.stringify([apiBase, apiKey, headers])).digest('hex').slice(0, 32)
+const idsIn = (files: readonly PartFile[]): string[] => files.map(({ id }) => id)
 
 interface Form {
   readonly boundary: string

@@ -3,6 +3,12 @@ import type { Pool } from 'pg'
 /** Providers delete our copies after 30 days. */
 const lifetime = `interval '29 days'`
 
+/** A copy of a file at a provider. */
+export interface ProviderCopy {
+  readonly credential: string
+  readonly provider_id: string
+}
+
 /** Table `provider_files`: copies of files at providers. */
 export type ProviderFileStore = ReturnType<typeof providerFileStore>
 
@@ -24,6 +30,16 @@ export function providerFileStore(pool: Pool) {
         select id, $1, $3 from files where id = $2 for key share
         on conflict (file_id, credential) do update set provider_id = $3, created_at = clock_timestamp()`
       await pool.query(text, [credential, fileId, providerId])
+    },
+
+    /** Removes up to 20 copies whose files do not exist, and returns them. */
+    async takeOrphans(): Promise<readonly ProviderCopy[]> {
+      const text = `
+        delete from provider_files where (file_id, credential) in (
+          select file_id, credential from provider_files p
+          where not exists (select from files f where f.id = p.file_id) limit 20 for update skip locked)
+        returning credential, provider_id`
+      return (await pool.query<ProviderCopy>(text)).rows
     },
 
     /** Removes copies that the provider no longer has. */

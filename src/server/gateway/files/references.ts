@@ -43,10 +43,10 @@ export const mayReferToFiles = (kind: string, body: Buffer): boolean => kinds.ha
 export function fileReferencesIn(body: Buffer): readonly FileReference[] {
   const text = openText(body)
   const found: FileReference[] = []
-  for (const list of membersOf(text, skipBlank(body, 0))) {
+  for (const list of membersAt(text, skipBlank(body, 0))) {
     if (list.key !== 'messages' && list.key !== 'input') continue
-    for (const item of membersOf(text, list.valueStart)) {
-      for (const field of membersOf(text, item.valueStart)) {
+    for (const item of membersAt(text, list.valueStart)) {
+      for (const field of membersAt(text, item.valueStart)) {
         if (field.key !== 'content' && field.key !== 'output') continue
         const path = `${list.key}.${item.key}.${field.key}`
         addParts({ text, found, path, depth: 0 }, field)
@@ -66,7 +66,7 @@ interface Place {
 
 function addParts({ text, found, path, depth }: Place, { valueStart }: Member): void {
   if (depth === maxDepth) return
-  for (const part of membersOf(text, valueStart))
+  for (const part of membersAt(text, valueStart))
     addPart({ text, found, path: `${path}.${part.key}`, depth: depth + 1 }, part)
 }
 
@@ -113,8 +113,6 @@ function addId({ text, found }: Place, { id: member, ...rest }: Candidate): void
   const id = textAt(text, member)
   if (member && ownId.test(id)) found.push({ ...rest, id, idSpan: spanOf(member) })
 }
-
-const membersOf = (text: Text, at: number): readonly Member[] => membersAt(text, at)
 
 const fieldsOf = (text: Text, { valueStart }: Member): ReadonlyMap<string, Member> =>
   new Map(membersAt(text, valueStart).map(member => [member.key, member]))

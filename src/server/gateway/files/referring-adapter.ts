@@ -2,7 +2,8 @@ import { AppError } from '../../platform/errors.ts'
 import type { Attempt, Call, FormatAdapter, Outcome, UpstreamError } from '../core/call.ts'
 import { readRequest } from '../core/request.ts'
 import { isReferable, referringBody } from './filled-request.ts'
-import { filesBeta, type ProviderCopies, storesFiles } from './provider-copies.ts'
+import type { ProviderCopies } from './provider-copies.ts'
+import { filesBeta, isAnthropics, storesFiles } from './provider-files-api.ts'
 
 /**
  * Passthrough to providers that store files: a request refers to the provider's copies, which are uploaded before. When
@@ -40,8 +41,7 @@ function rejectUploads(files: Call['files']): void {
 
 function referring(attempt: Attempt, body: Buffer): Attempt {
   const { call, parsed, target } = attempt
-  const isAnthropic = target.protocol === 'anthropic-messages'
-  const changed = { ...call, body, ...(isAnthropic && { headers: withBeta(call.headers) }) }
+  const changed = { ...call, body, ...(isAnthropics(target) && { headers: withBeta(call.headers) }) }
   return { ...attempt, call: changed, parsed: { ...readRequest(changed), model: parsed.model } }
 }
 
