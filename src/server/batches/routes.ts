@@ -1,10 +1,11 @@
+import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { batchRoutes } from '../../contract/batches.ts'
+import type { FastifyInstance } from 'fastify'
+import { batchRoutes, type MessageBatch } from '../../contract/batches.ts'
 import { bind } from '../http/bind.ts'
 import { bindStream } from '../http/bind-stream.ts'
 import { ignoredHeader, ignoredValue } from '../http/ignored-fields.ts'
-import { isJsonType, rejectEncoded } from '../http/json-body.ts'
+import { receivedChunks } from '../http/received-chunks.ts'
 import { AppError } from '../platform/errors.ts'
 import type { BatchRow } from './batch-store.ts'
 import type { Batches } from './batches.ts'
@@ -25,31 +26,12 @@ export function serveMessageBatches(app: FastifyInstance, { batches, create, pub
   const shown = (row: BatchRow) =>
     toMessageBatch(row, `${publicUrl()}${batchRoutes.results.path.replace('{batch_id}', row.id)}`)
 
-  const answerCreate = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const { headers, raw, caller } = request
-    rejectEncoded(headers)
-    if (!isJsonType(headers['content-type'] ?? ''))
-      throw new AppError('unsupported_media_type', 'content type must be application/json')
-    const ignored: { name: string }[] = []
-    const body = bounded(raw, Number(headers['content-length'] ?? 0))
-    const row = await create({ body, headers, caller, onIgnored: name => void ignored.push({ name }) })
-    const value = ignoredValue(ignored)
-    if (value !== undefined) reply.header(ignoredHeader, value)
-    await reply.send(shown(row))
-  }
-  app.route({
-    method: batchRoutes.create_messages.method,
-    url: batchRoutes.create_messages.path,
-    config: { route: batchRoutes.create_messages },
-    // Before the body is read, which is stored while it arrives.
-    onRequest(request, reply, fail) {
-      answerCreate(request, reply).catch(fail)
-    },
-    handler: () => {
-      throw new AppError('internal', 'a hook of this route answers before its handler (bug)')
-    },
+  // Only this route reads its body while it arrives.
+  app.register(async scope => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+    serveCreate(scope, { create, shown })
   })
-
   bind(app, batchRoutes.list_messages, async ({ query }, caller) => {
     const { limit = 20, after_id: after, before_id: before } = query
     const { rows, hasMore } = await batches.list({ limit, after, before }, caller)
@@ -70,6 +52,34 @@ export function serveMessageBatches(app: FastifyInstance, { batches, create, pub
   })
 }
 
+interface CreateDeps {
+  readonly create: MessageDeps['create']
+  readonly shown: (row: BatchRow) => MessageBatch
+}
+
+function serveCreate(app: FastifyInstance, { create, shown }: CreateDeps): void {
+  const { create_messages: route } = batchRoutes
+  app.route({
+    method: route.method,
+    url: route.path,
+    config: { route },
+    bodyLimit: route.bodyLimit,
+    async handler({ raw, headers, caller, server }, reply) {
+      const ignored: { name: string }[] = []
+      const end = server.slowBodies.allow(raw)
+      try {
+        const body = bounded(raw, route.bodyLimit)
+        const row = await create({ body, headers, caller, onIgnored: name => void ignored.push({ name }) })
+        const value = ignoredValue(ignored)
+        if (value !== undefined) reply.header(ignoredHeader, value)
+        return shown(row)
+      } finally {
+        end()
+      }
+    },
+  })
+}
+
 interface FileDeps {
   readonly batches: Batches
   readonly create: ReturnType<typeof createFileBatches>
@@ -86,21 +96,14 @@ export function serveFileBatches(app: FastifyInstance, { batches, create }: File
   bind(app, batchRoutes.cancel, async ({ params }, caller) => toBatch(await batches.cancel(params.batch_id, caller)))
 }
 
-/** Yields the chunks of a body of up to 256 MB. Keeps the client's connection open, which an early answer needs. */
-async function* bounded(request: FastifyRequest['raw'], length: number): AsyncGenerator<Buffer> {
-  const limit = batchRoutes.create_messages.bodyLimit
+/** Yields the chunks of a body of up to `limit` bytes. */
+async function* bounded(request: IncomingMessage, limit: number): AsyncGenerator<Buffer> {
+  const tooLarge = `request body is larger than ${limit / 1024 / 1024} MB; split the batch`
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw new AppError('payload_too_large', tooLarge)
   let size = 0
-  if (length > limit) throw tooLarge(limit)
-  try {
-    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      size += chunk.length
-      if (size > limit) throw tooLarge(limit)
-      yield chunk
-    }
-  } catch (cause) {
-    throw cause instanceof AppError ? cause : new AppError('invalid_request', 'request body was truncated', { cause })
+  for await (const chunk of receivedChunks(request)) {
+    size += chunk.length
+    if (size > limit) throw new AppError('payload_too_large', tooLarge)
+    yield chunk
   }
 }
-
-const tooLarge = (limit: number): AppError =>
-  new AppError('payload_too_large', `request body is larger than ${limit / 1024 / 1024} MB; split the batch`)

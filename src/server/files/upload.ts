@@ -5,7 +5,7 @@ import { boundaryOf } from '../platform/form-data.ts'
 import { fileNameIn } from './file-name-in.ts'
 import { type Files, maxFileBytes, type ReceivedContent } from './files.ts'
 import { type FormPart, formParts } from './form-parts.ts'
-import { receivedChunks } from './received-chunks.ts'
+import { receivedChunks } from '../http/received-chunks.ts'
 
 /** Room for the fields of the form and the headers of its parts. */
 const maxFormBytes = maxFileBytes + 1024 * 1024
