@@ -120,9 +120,13 @@ export function createLineRunner(deps: Deps): LineRunner {
     if (results.length > 0) await lines.settle(results)
     const released = group.flatMap(({ line, end }) => releaseOf(line, end, budgetMs.line))
     if (released.length > 0) await lines.release(released)
-    const waiting = new Map(group.flatMap(({ line, end }) => (end.kind === 'waiting' ? [[line.batch_id, end.reason]] : [])))
+    const waiting = new Map<string, string>()
+    const keyless = new Map<string, ClaimedLine>()
+    for (const { line, end } of group) {
+      if (end.kind === 'waiting') waiting.set(line.batch_id, end.reason)
+      if (end.kind === 'keyless') keyless.set(line.batch_id, line)
+    }
     for (const [id, reason] of waiting) await batches.wait(id, { waitMs: budgetMs.batch, reason })
-    const keyless = new Map(group.flatMap(({ line, end }) => (end.kind === 'keyless' ? [[line.batch_id, line]] : [])))
     for (const line of keyless.values()) await closeAll(line)
   }
 

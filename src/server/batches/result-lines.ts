@@ -1,14 +1,16 @@
 import type { BatchRow } from './batch-store.ts'
-import type { EndedLine, LineStore } from './line-store.ts'
+import type { EndedLine, LineStore, LineType } from './line-store.ts'
+
+const fields: Readonly<Partial<Record<LineType, string>>> = { succeeded: 'message', errored: 'error' }
 
 /** Returns a line of the results in Anthropic's format. */
 export function anthropicLine({ custom_id, type, result }: EndedLine): string {
-  const field = { succeeded: 'message', errored: 'error' }[type as string]
+  const field = fields[type]
   const value = field === undefined ? '' : `,"${field}":${result}`
   return `{"custom_id":${JSON.stringify(custom_id)},"result":{"type":"${type}"${value}}}\n`
 }
 
-const missing: Readonly<Record<string, string>> = {
+const missing: Readonly<Partial<Record<LineType, string>>> = {
   canceled: JSON.stringify({
     code: 'batch_cancelled',
     message: 'the batch was cancelled before this request was made',

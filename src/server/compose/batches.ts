@@ -30,7 +30,7 @@ interface Needs {
   /** Replica id of this process. */
   readonly owner: string
   readonly keys: Pick<Keys, 'byId'>
-  readonly gateway: Gateway
+  readonly gateway: Pick<Gateway, 'streams'>
   /** Returns where calls of a kind are made. */
   readonly gatewayOf: (kind: CallKind) => Pick<Gateway, 'call'>
   readonly loop: Pick<LoopDelay, 'meanMs'>
