@@ -69,7 +69,10 @@ test('openai: a batch of an uploaded file on a model of Anthropic’s format has
     const body = { model, messages: custom_id === 'broken' ? 'none' : said(`The ${custom_id}`) }
     return JSON.stringify({ custom_id, method: 'POST', url: '/v1/chat/completions', body })
   })
-  const file = await openai.files.create({ purpose: 'batch', file: await toFile(Buffer.from(lines.join('\n')), 'in.jsonl') })
+  const file = await openai.files.create({
+    purpose: 'batch',
+    file: await toFile(Buffer.from(lines.join('\n')), 'in.jsonl'),
+  })
   const about = { input_file_id: file.id, completion_window: '24h' } as const
   const created = await openai.batches.create({ ...about, endpoint: '/v1/chat/completions', metadata: { run: '7' } })
   assert.deepEqual([created.status, created.metadata], ['validating', { run: '7' }])
@@ -85,7 +88,11 @@ test('openai: a batch of an uploaded file on a model of Anthropic’s format has
       .map(line => JSON.parse(line))
   const output = await parsed(ended.output_file_id)
   assert.deepEqual(
-    output.map(({ custom_id, response }) => [custom_id, response.status_code, response.body.choices[0].message.content]),
+    output.map(({ custom_id, response }) => [
+      custom_id,
+      response.status_code,
+      response.body.choices[0].message.content,
+    ]),
     [
       ['first', 200, 'The first'],
       ['second', 200, 'The second'],
@@ -112,7 +119,16 @@ test('bodies that are no batch are 400 with the field, 413 or 415, and batches o
   const post = (body: unknown, headers = {}) => send(service, 'POST /v1/messages/batches', { body, headers })
   const rejected = [
     ['garbage', 400, /not valid JSON/],
-    [{ requests: [{ custom_id: 'a', params: {} }, { custom_id: 'a', params: {} }] }, 400, /requests\[1\]\.custom_id a/],
+    [
+      {
+        requests: [
+          { custom_id: 'a', params: {} },
+          { custom_id: 'a', params: {} },
+        ],
+      },
+      400,
+      /requests\[1\]\.custom_id a/,
+    ],
     [{}, 400, /requests is required/],
   ] as const
   for (const [body, status, message] of rejected) {
@@ -128,14 +144,20 @@ test('bodies that are no batch are 400 with the field, 413 or 415, and batches o
   const unknown = { input_file_id: 'file_none', endpoint: '/v1/chat/completions', completion_window: '24h' }
   const answer = await send(service, 'POST /v1/batches', { body: unknown })
   assert.deepEqual([answer.status, /file file_none not found/.test(answer.text)], [404, true])
-  assert.equal((await send(service, 'POST /v1/batches', { body: { ...unknown, endpoint: '/v1/audio/speech' } })).status, 400)
+  assert.equal(
+    (await send(service, 'POST /v1/batches', { body: { ...unknown, endpoint: '/v1/audio/speech' } })).status,
+    400,
+  )
 })
 
 test('switchyard batches lists, shows and prints the results of a batch', async () => {
-  const requests = [{ custom_id: 'only', params: { model: foreign[0], max_tokens: 50, messages: said('From a terminal') } }]
+  const requests = [
+    { custom_id: 'only', params: { model: foreign[0], max_tokens: 50, messages: said('From a terminal') } },
+  ]
   const { id } = await sendOk<{ id: string }>(holder, 'POST /v1/messages/batches', { body: { requests } })
   const run = (...args: string[]) => runLine(['--url', service.url, '--key', holder.key ?? '', ...args], { fetch })
-  const isEnded = async () => (await run('batches', 'show', id, '--json')).stdout.includes('"processing_status":"ended"')
+  const isEnded = async () =>
+    (await run('batches', 'show', id, '--json')).stdout.includes('"processing_status":"ended"')
   await eventually(isEnded, patience)
   assert.match((await run('batches', 'ls')).stdout, new RegExp(`${id} .*ended`))
   assert.match((await run('batches', 'results', id)).stdout, /^\{"custom_id":"only".*From a terminal/)

@@ -12,7 +12,8 @@ test('F41: a batch has one result per request, within its budget, after its serv
     bench =>
       killUnderBatch(bench, {
         ...plan,
-        untilKill: ({ done, kills }) => eventually(async () => (await done()) >= 40 + 100 * kills, { withinMs: 60_000 }),
+        untilKill: ({ done, kills }) =>
+          eventually(async () => (await done()) >= 40 + 100 * kills, { withinMs: 60_000 }),
       }),
     { seed: randomInt(2 ** 31) },
   )

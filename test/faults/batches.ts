@@ -57,7 +57,9 @@ export async function killUnderBatch(bench: Bench, plan: BatchPlan) {
   const body = { max_budget: firstBudget, max_parallel_requests: plan.calls + 10 }
   const holder = (await sendOnce(site, 'POST /api/keys', { body })).json<ShownApiKey>()
   const requests = Array.from({ length: plan.lines }, (_, at) => request(`line-${at}`, plan.delayMs))
-  const created = await sendOnce({ url: site.url, key: holder.key }, 'POST /v1/messages/batches', { body: { requests } })
+  const created = await sendOnce({ url: site.url, key: holder.key }, 'POST /v1/messages/batches', {
+    body: { requests },
+  })
   assert.equal(created.status, 200, created.text)
   const place: Place = { site, observer, upstream, holder, id: created.json<MessageBatch>().id }
   const startedAt = performance.now()
@@ -77,7 +79,13 @@ export async function killUnderBatch(bench: Bench, plan: BatchPlan) {
   })
   const seconds = Math.round((performance.now() - startedAt) / 1_000)
   await checkResults(place, plan)
-  return { lines: plan.lines, kills: plan.kills, first_budget_usd: firstBudget, seconds, ...(await checkLedger(place, plan)) }
+  return {
+    lines: plan.lines,
+    kills: plan.kills,
+    first_budget_usd: firstBudget,
+    seconds,
+    ...(await checkLedger(place, plan)),
+  }
 }
 
 const round = (usd: number): number => Math.round(usd * 100) / 100
@@ -96,7 +104,12 @@ interface Kills {
   readonly to: number
 }
 
-async function kill({ site, observer, id }: Place, plan: BatchPlan, { log }: Bench, { from, to }: Kills): Promise<void> {
+async function kill(
+  { site, observer, id }: Place,
+  plan: BatchPlan,
+  { log }: Bench,
+  { from, to }: Kills,
+): Promise<void> {
   const text = 'select succeeded + errored as done from batches where id = $1'
   const done = async () => (await observer.pool.query<{ done: number }>(text, [id])).rows[0]?.done ?? 0
   for (let kills = from; kills < to; kills++) {
@@ -123,7 +136,10 @@ const spendOf = async ({ site, holder }: Place): Promise<number> =>
 
 interface Line {
   readonly custom_id: string
-  readonly result: { readonly type: string; readonly message?: { readonly content: readonly { readonly text: string }[] } }
+  readonly result: {
+    readonly type: string
+    readonly message?: { readonly content: readonly { readonly text: string }[] }
+  }
 }
 
 /** Each line has exactly one result, its own. */
@@ -152,11 +168,17 @@ async function checkLedger(place: Place, { lines }: BatchPlan) {
     select count(*) filter (where outcome <> 'lost') as ended, count(*) filter (where outcome = 'lost') as lost,
            sum(cost_usd)::float8 as usd
     from usage where batch_id = $1`
-  const { ended = 0, lost = 0, usd = 0 } =
-    (await observer.pool.query<{ ended: number; lost: number; usd: number }>(text, [id])).rows[0] ?? {}
+  const {
+    ended = 0,
+    lost = 0,
+    usd = 0,
+  } = (await observer.pool.query<{ ended: number; lost: number; usd: number }>(text, [id])).rows[0] ?? {}
   const calls = upstream.record().filter(({ what }) => what === 'call').length
   assert.ok(ended >= lines, `${ended} ended calls in the ledger for ${lines} lines`)
-  assert.ok(ended <= calls && calls <= ended + lost, `${calls} calls at the upstream, ${ended} ended and ${lost} lost ones in the ledger`)
+  assert.ok(
+    ended <= calls && calls <= ended + lost,
+    `${calls} calls at the upstream, ${ended} ended and ${lost} lost ones in the ledger`,
+  )
   const spent = await spendOf(place)
   assert.equal(spent.toFixed(4), usd.toFixed(4))
   return { upstream_calls: calls, ledger_ended: ended, ledger_lost: lost, spent_usd: spent }

@@ -182,16 +182,20 @@ function addOne(group: Command, registry: Registry): void {
   const removing = on('rm', 'delete a batch in Anthropic’s format with its results')
     .option(...yesOption)
     .action(
-      destroying(registry, ([id]) => `delete batch ${id} with its results`, async ({ client, out }, _: ConfirmOptions, [id = '']) => {
-        if (!isOfMessages(id))
-          throw new CommandFailed(
-            `batch ${id} is of OpenAI’s format, whose batches cannot be deleted; delete its files instead`,
-            exitCodes.usage,
-          )
-        out.data(await client.batches.remove_messages({ params: { batch_id: id } }))
-        out.line({ text: '✓ ', tone: 'good' }, `deleted ${id}`)
-        return exitCodes.ok
-      }),
+      destroying(
+        registry,
+        ([id]) => `delete batch ${id} with its results`,
+        async ({ client, out }, _: ConfirmOptions, [id = '']) => {
+          if (!isOfMessages(id))
+            throw new CommandFailed(
+              `batch ${id} is of OpenAI’s format, whose batches cannot be deleted; delete its files instead`,
+              exitCodes.usage,
+            )
+          out.data(await client.batches.remove_messages({ params: { batch_id: id } }))
+          out.line({ text: '✓ ', tone: 'good' }, `deleted ${id}`)
+          return exitCodes.ok
+        },
+      ),
     )
   withExamples(removing, ['switchyard batches rm msgbatch_0199 --yes'])
 }

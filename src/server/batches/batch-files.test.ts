@@ -115,7 +115,11 @@ test('a checked batch ends with an output file and an error file, in the order o
   ])
   const failed = await textOf(batch.error_file_id)
   assert.deepEqual(
-    failed.map(({ custom_id, response, error }) => [custom_id, Boolean(response), (error as { code: string } | null)?.code]),
+    failed.map(({ custom_id, response, error }) => [
+      custom_id,
+      Boolean(response),
+      (error as { code: string } | null)?.code,
+    ]),
     [
       ['b', true, undefined],
       ['s', false, 'invalid_request'],
@@ -186,7 +190,10 @@ test('a file of more lines than allowed is named with the limit, and a validatio
 test('files with another purpose and of other callers are rejected, and a batch that is being checked can be cancelled', async () => {
   const about = { endpoint, completion_window: '24h' } as const
   const other = await upload('x', 'user_data')
-  await assert.rejects(create({ ...about, input_file_id: other }, masterCaller), { code: 'invalid_request', message: /purpose/ })
+  await assert.rejects(create({ ...about, input_file_id: other }, masterCaller), {
+    code: 'invalid_request',
+    message: /purpose/,
+  })
   const mine = await upload(line('a'))
   const stranger = { ...masterCaller, principal: 'bo' }
   await assert.rejects(create({ ...about, input_file_id: mine }, stranger), { code: 'not_found' })

@@ -2,8 +2,8 @@ import type { BatchError } from '../../contract/batches.ts'
 import type { FileBy, Files } from '../files/files.ts'
 import { serviceActor } from '../http/caller.ts'
 import { AppError, DatabaseUnavailable } from '../platform/errors.ts'
-import { type BatchJob, type BatchStore, ClaimLost } from './batch-store.ts'
 import type { JobEnd } from './batch-keeper.ts'
+import { type BatchJob, type BatchStore, ClaimLost } from './batch-store.ts'
 import { readInputFile } from './input-file.ts'
 import type { LineStore } from './line-store.ts'
 import { lineWriterOf } from './new-lines.ts'
@@ -27,7 +27,8 @@ export function createBatchFiles({ store, lines, files }: Deps) {
     // Of a validation that was interrupted.
     while ((await store.dropLines(job)) > 0);
     const file = await files.get(job.principal, job.input_file_id ?? '').catch(undefinedIfMissing)
-    if (!file) return failed(job, [{ code: 'file_not_found', message: `file ${job.input_file_id} not found`, ...nowhere }])
+    if (!file)
+      return failed(job, [{ code: 'file_not_found', message: `file ${job.input_file_id} not found`, ...nowhere }])
     const writer = lineWriterOf(store, job)
     const content = untilAborted(files.contentOf(file), signal)
     const errors = await readInputFile({ content, endpoint: endpointOf(job), writer })

@@ -33,7 +33,8 @@ export function createBatchKeeper({ store, lines, runJob, onReady, owner, log }:
   let timers: (() => Promise<void>)[] = []
 
   async function endBatches(): Promise<void> {
-    for (const { id, type } of await store.ending()) while (!signal.aborted && (await lines.close(id, { type, result: null })) > 0);
+    for (const { id, type } of await store.ending())
+      while (!signal.aborted && (await lines.close(id, { type, result: null })) > 0);
   }
 
   /** Runs jobs until none is left. */
@@ -59,7 +60,8 @@ export function createBatchKeeper({ store, lines, runJob, onReady, owner, log }:
       if (end !== 'done') await store.releaseJob(job, end)
     } catch (cause) {
       if (cause instanceof ClaimLost) return
-      if (!signal.aborted) log.warn({ err: cause, batch_id: job.id }, 'cannot read or write the files of a batch; retrying')
+      if (!signal.aborted)
+        log.warn({ err: cause, batch_id: job.id }, 'cannot read or write the files of a batch; retrying')
       await store.releaseJob(job, { waitMs: signal.aborted ? 0 : failedMs, reason: null })
     } finally {
       signal.removeEventListener('abort', abort)

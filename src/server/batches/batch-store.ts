@@ -228,7 +228,13 @@ export function batchStore(pool: Pool) {
     },
 
     /** Claims a batch whose input file must be checked or whose output files must be written. */
-    async claimJob({ claim, owner }: { readonly claim: string; readonly owner: string }): Promise<BatchJob | undefined> {
+    async claimJob({
+      claim,
+      owner,
+    }: {
+      readonly claim: string
+      readonly owner: string
+    }): Promise<BatchJob | undefined> {
       const text = `
         update batches set claim = $1, owner = $2, ready_at = clock_timestamp() + ${lease}
         where id = (

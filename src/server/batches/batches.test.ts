@@ -40,7 +40,8 @@ function gatewayOf(answer: Answer) {
       most = Math.max(most, ++open)
       await new Promise(resolve => setTimeout(resolve, 2))
       open--
-      if (call.signal.aborted) return { outcome: 'aborted', status: undefined, stopReason: undefined, usage, firstContentMs: 1 }
+      if (call.signal.aborted)
+        return { outcome: 'aborted', status: undefined, stopReason: undefined, usage, firstContentMs: 1 }
       const given = answer(call)
       if (given instanceof AppError) throw given
       sink.head(given.status, {})
@@ -166,7 +167,15 @@ test('a broken request fails alone; failures that may pass are retried, at most 
   const results = await resultsOf(id)
   assert.deepEqual(
     results.map(({ result }) => (result['error'] as { error: { type: string } } | undefined)?.error.type),
-    ['not_found_error', 'invalid_request_error', undefined, 'overloaded_error', 'api_error', undefined, 'invalid_request_error'],
+    [
+      'not_found_error',
+      'invalid_request_error',
+      undefined,
+      'overloaded_error',
+      'api_error',
+      undefined,
+      'invalid_request_error',
+    ],
   )
   assert.equal(gateway.calls.filter(call => nameIn(call) === 'line-3').length, 3)
 })
@@ -237,7 +246,9 @@ test('lines of an exited process are called by another one, and a late result of
   const gateway = gatewayOf(echo)
   processOf(t, gateway)
   await ended(id)
-  await lines.settle(claimed.map(line => ({ ...line, type: 'errored', status: 500, request_id: 'req_late', result: '{}' })))
+  await lines.settle(
+    claimed.map(line => ({ ...line, type: 'errored', status: 500, request_id: 'req_late', result: '{}' })),
+  )
   const row = await batches.get(id, masterCaller)
   assert.deepEqual([row.succeeded, row.errored, gateway.calls.length], [3, 0, 3])
   assert.ok((await resultsOf(id)).every(({ result }) => result.type === 'succeeded'))
@@ -263,7 +274,11 @@ const rejected: readonly (readonly [why: string, body: unknown, message: RegExp]
   ['a request of garbage', '{"requests": [{custom_id}]}', /requests\[0\] is not valid JSON/],
   ['no custom_id', { requests: [{ params: {} }] }, /requests\[0\]\.custom_id must be 1 to 64 letters/],
   ['a custom_id with blanks', { requests: [{ custom_id: 'a b', params: {} }] }, /requests\[0\]\.custom_id/],
-  ['a repeated custom_id', { requests: [...requestsOf(2), ...requestsOf(1)] }, /requests\[2\]\.custom_id line-0 occurs more/],
+  [
+    'a repeated custom_id',
+    { requests: [...requestsOf(2), ...requestsOf(1)] },
+    /requests\[2\]\.custom_id line-0 occurs more/,
+  ],
   ['no params', { requests: [{ custom_id: 'a', params: 'x' }] }, /requests\[0\]\.params must be an object/],
   ['too many requests', { requests: requestsOf(6) }, /requests has more than 5 items/],
 ]

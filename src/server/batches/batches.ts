@@ -44,7 +44,10 @@ export function createBatches({ store, lines, announce }: Deps, format: BatchFor
       const row = await store.cancel(named(id, caller))
       if (!row) {
         const { state } = await get(id, caller)
-        throw new AppError('conflict', `batch ${id} cannot be cancelled: it ${state === 'ended' ? 'has ended' : 'is ending'}`)
+        throw new AppError(
+          'conflict',
+          `batch ${id} cannot be cancelled: it ${state === 'ended' ? 'has ended' : 'is ending'}`,
+        )
       }
       announce()
       return row

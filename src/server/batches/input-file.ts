@@ -48,7 +48,10 @@ interface Read {
   readonly ids: Set<string>
 }
 
-async function addLine({ endpoint, writer }: Reading, { text, ids }: Read): Promise<Omit<BatchError, 'line'> | undefined> {
+async function addLine(
+  { endpoint, writer }: Reading,
+  { text, ids }: Read,
+): Promise<Omit<BatchError, 'line'> | undefined> {
   const line = readInputLine(text, endpoint)
   if (!('custom_id' in line)) return line
   const { custom_id, ...rest } = line

@@ -1,5 +1,5 @@
 import { statusOfCode } from '../../contract/error-codes.ts'
-import type { Call, Outcome, Sink } from '../gateway/core/call.ts'
+import type { Call, Sink } from '../gateway/core/call.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Caller } from '../http/caller.ts'
 import { AppError } from '../platform/errors.ts'
@@ -78,42 +78,62 @@ export function createCallLine({ gatewayOf, keys, maxTries, retryMs }: Deps): Ca
     return isWorthRetrying ? failed(line, result, retryAfterMs(headers)) : { kind: 'ended', result }
   }
 
+  /** Returns who pays for a line; undefined when its key may make no more calls. */
+  async function payerOf({ key_id, principal }: ClaimedLine): Promise<Call['caller'] | undefined> {
+    if (key_id === null) return { principal, key: undefined }
+    const key = (await keys.byId(key_id))?.key
+    return key && { principal, key }
+  }
+
   return async (line, signal) => {
-    const caller = line.key_id === null ? undefined : await keys.byId(line.key_id)
-    if (line.key_id !== null && !caller?.key) return { kind: 'keyless' }
-    const stopping = new AbortController()
-    const abort = () => stopping.abort()
-    signal.addEventListener('abort', abort, { once: true })
-    let isStopped = false
+    const stopping = stoppingWith(signal)
     const answer = collectingSink()
     const requestId = newId('req')
-    const call: Call = {
-      kind: line.kind,
-      body: Buffer.from(line.request),
-      headers: { ...line.headers, 'content-type': 'application/json' },
-      query: '',
-      requestId,
-      caller: { principal: line.principal, key: caller?.key },
-      batchId: line.batch_id,
-      signal: stopping.signal,
-      stop() {
-        isStopped = true
-        abort()
-      },
-    }
-    let outcome: Outcome
     try {
-      outcome = await gatewayOf(line.kind).call(call, answer.sink)
+      const caller = await payerOf(line)
+      if (!caller) return { kind: 'keyless' }
+      const call: Call = {
+        kind: line.kind,
+        body: Buffer.from(line.request),
+        headers: { ...line.headers, 'content-type': 'application/json' },
+        query: '',
+        requestId,
+        caller,
+        batchId: line.batch_id,
+        signal: stopping.signal,
+        stop: stopping.stop,
+      }
+      const { outcome } = await gatewayOf(line.kind).call(call, answer.sink)
+      if (stopping.isRequested()) return { kind: 'ended', result: stoppedResult(line, requestId) }
+      return outcome === 'aborted' ? again : answeredEnd(line, answer.answer(), requestId)
     } catch (error) {
-      if (signal.aborted) return { kind: 'later', isTry: false, waitMs: 0 }
+      if (signal.aborted) return again
       if (error instanceof AppError) return thrownEnd(line, error, requestId)
       throw error
     } finally {
-      signal.removeEventListener('abort', abort)
+      stopping.end()
     }
-    if (isStopped) return { kind: 'ended', result: stoppedResult(line, requestId) }
-    if (signal.aborted || outcome.outcome === 'aborted') return { kind: 'later', isTry: false, waitMs: 0 }
-    return answeredEnd(line, answer.answer(), requestId)
+  }
+}
+
+/** For calls that ended with their process. */
+const again: LineEnd = { kind: 'later', isTry: false, waitMs: 0 }
+
+/** Stops a call with its process, or on request. */
+function stoppingWith(signal: AbortSignal) {
+  const stopping = new AbortController()
+  const abort = () => stopping.abort()
+  let isRequested = false
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort, { once: true })
+  return {
+    signal: stopping.signal,
+    stop() {
+      isRequested = true
+      abort()
+    },
+    isRequested: () => isRequested,
+    end: () => signal.removeEventListener('abort', abort),
   }
 }
 

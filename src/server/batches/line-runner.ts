@@ -80,7 +80,7 @@ export function createLineRunner(deps: Deps): LineRunner {
 
   function begin(line: ClaimedLine): void {
     running.set(nameOf(line), line)
-    callLine(line, stopping.signal)
+    void callLine(line, stopping.signal)
       .catch((cause: unknown): LineEnd => {
         log.warn({ err: cause, batch_id: line.batch_id, line: line.seq }, 'a call of a batch failed; retrying')
         return { kind: 'later', isTry: true, waitMs: 30_000 }
@@ -120,14 +120,10 @@ export function createLineRunner(deps: Deps): LineRunner {
     if (results.length > 0) await lines.settle(results)
     const released = group.flatMap(({ line, end }) => releaseOf(line, end, budgetMs.line))
     if (released.length > 0) await lines.release(released)
-    const waiting = new Map<string, string>()
-    const keyless = new Map<string, ClaimedLine>()
-    for (const { line, end } of group) {
-      if (end.kind === 'waiting') waiting.set(line.batch_id, end.reason)
-      if (end.kind === 'keyless') keyless.set(line.batch_id, line)
+    for (const { line, end } of lastOfEachBatch(group)) {
+      if (end.kind === 'waiting') await batches.wait(line.batch_id, { waitMs: budgetMs.batch, reason: end.reason })
+      if (end.kind === 'keyless') await closeAll(line)
     }
-    for (const [id, reason] of waiting) await batches.wait(id, { waitMs: budgetMs.batch, reason })
-    for (const line of keyless.values()) await closeAll(line)
   }
 
   /** Ends the open lines of a batch whose key may make no more calls. */
@@ -173,6 +169,14 @@ export function createLineRunner(deps: Deps): LineRunner {
     },
   }
 }
+
+/** What concerns a whole batch is done once. */
+const lastOfEachBatch = (group: readonly Ended[]): Iterable<Ended> =>
+  new Map(
+    group
+      .filter(({ end }) => end.kind === 'waiting' || end.kind === 'keyless')
+      .map(ended => [ended.line.batch_id, ended]),
+  ).values()
 
 /** A line without a key is open again, so that it is closed with the others. */
 function releaseOf(line: ClaimedLine, end: LineEnd, budgetMs: number) {

@@ -144,7 +144,11 @@ export function lineStore(pool: Pool) {
 
   return {
     /** Claims up to `limit` lines for 15 s, from all batches alike. */
-    async claim(by: { readonly claim: string; readonly owner: string; readonly limit: number }): Promise<ClaimedLine[]> {
+    async claim(by: {
+      readonly claim: string
+      readonly owner: string
+      readonly limit: number
+    }): Promise<ClaimedLine[]> {
       const values = [by.claim, by.owner, by.limit]
       return (await pool.query<ClaimedLine>({ name: 'claim_lines', text: claimText, values })).rows
     },

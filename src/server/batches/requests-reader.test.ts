@@ -20,11 +20,16 @@ test('requests of any content are read from chunks of any size', async () => {
   const request = fc.record({ custom_id: fc.string(), params: fc.dictionary(fc.string(), fc.jsonValue()) })
   const body = fc.record({ requests: fc.array(request, { minLength: 1, maxLength: 5 }), extra: fc.jsonValue() })
   await fc.assert(
-    fc.asyncProperty(body, fc.integer({ min: 1, max: 40 }), fc.integer({ min: 0, max: 3 }), async (given, size, indent) => {
-      const { requests, others } = await read(JSON.stringify(given, null, indent), { size })
-      assert.deepEqual(requests, JSON.parse(JSON.stringify(given.requests)))
-      assert.deepEqual(others, ['extra'])
-    }),
+    fc.asyncProperty(
+      body,
+      fc.integer({ min: 1, max: 40 }),
+      fc.integer({ min: 0, max: 3 }),
+      async (given, size, indent) => {
+        const { requests, others } = await read(JSON.stringify(given, null, indent), { size })
+        assert.deepEqual(requests, JSON.parse(JSON.stringify(given.requests)))
+        assert.deepEqual(others, ['extra'])
+      },
+    ),
     { numRuns: 100 },
   )
 })

@@ -1,4 +1,4 @@
-import { AppError, invalid } from '../platform/errors.ts'
+import { type AppError, invalid } from '../platform/errors.ts'
 import { jsonOr } from '../platform/json.ts'
 
 const quote = 0x22
@@ -153,26 +153,32 @@ class ValueScan {
   /** Returns the position after the value; undefined when the chunk ends before it. */
   endIn(chunk: Buffer, from: number): number | undefined {
     for (let at = from; at < chunk.length; at++) {
-      const byte = chunk[at] ?? 0
-      if (this.#isText) {
-        if (this.#endsText(byte) && this.#depth === 0) return at + 1
-      } else if (byte === quote) this.#isText = true
-      else if (opens(byte)) this.#depth++
-      else if (closes(byte)) {
-        if (this.#depth === 0) return at
-        if (--this.#depth === 0) return at + 1
-      } else if (this.#depth === 0 && (byte === comma || isBlank(byte))) return at
+      const end = this.#isText ? this.#afterText(chunk[at] ?? 0) : this.#afterByte(chunk[at] ?? 0)
+      if (end !== undefined) return at + end
     }
     return undefined
   }
 
-  #endsText(byte: number): boolean {
+  /** Takes a byte of a text. Returns 1 when it ends the value. */
+  #afterText(byte: number): 1 | undefined {
     if (this.#isEscaped) this.#isEscaped = false
     else if (byte === backslash) this.#isEscaped = true
     else if (byte === quote) {
       this.#isText = false
-      return true
+      return this.#depth === 0 ? 1 : undefined
     }
-    return false
+    return undefined
+  }
+
+  /** Takes any other byte. Returns 1 when it ends the value, and 0 when it follows the value. */
+  #afterByte(byte: number): 0 | 1 | undefined {
+    if (byte === quote) this.#isText = true
+    else if (opens(byte)) this.#depth++
+    else if (closes(byte)) {
+      if (this.#depth === 0) return 0
+      this.#depth--
+      return this.#depth === 0 ? 1 : undefined
+    } else if (this.#depth === 0 && (byte === comma || isBlank(byte))) return 0
+    return undefined
   }
 }
