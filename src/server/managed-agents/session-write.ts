@@ -71,9 +71,7 @@ function usable(resource: ManagedResourceWrite, at: number): ManagedRepository {
   const place = `resources[${at}]`
   switch (resource.type) {
     case 'file':
-      throw invalid(
-        `${place}.type file is not supported; send the file in a message, which may have its file_id`,
-      )
+      throw invalid(`${place}.type file is not supported; send the file in a message, which may have its file_id`)
     case 'memory_store':
       throw invalid(
         `${place}.type memory_store is not supported: a session always uses the memories of its agent; ` +

@@ -111,7 +111,9 @@ export function createPromptFiles({ store, blobs, blobRows, storeContent, limits
     async prepare(parts: readonly SentPart[], { owner, sender }: Receiver): Promise<PreparedParts> {
       const references = parts.flatMap(part => (part.type === 'reference' ? [part.file] : []))
       const found = await uploaded(references, sender)
-      const sent = parts.map(part => (part.type === 'text' ? part : { type: 'file' as const, file: incoming(part, found) }))
+      const sent = parts.map(part =>
+        part.type === 'text' ? part : { type: 'file' as const, file: incoming(part, found) },
+      )
       checkSizes(sent.flatMap(part => (part.type === 'file' ? [part.file] : [])))
       const rows: SessionFile[] = []
       const prepared: PromptPart[] = []
