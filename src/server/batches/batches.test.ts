@@ -10,14 +10,17 @@ import { createBatchKeeper } from './batch-keeper.ts'
 import { batchStore } from './batch-store.ts'
 import { createBatches } from './batches.ts'
 import { createCallLine } from './line-call.ts'
-import { createLineRunner } from './line-runner.ts'
+import { createLineRunner, type LineRunner } from './line-runner.ts'
 import { lineStore } from './line-store.ts'
 import { createMessageBatches } from './message-batches.ts'
 
 const { pool } = await freshDatabase()
 const store = batchStore(pool)
 const lines = lineStore(pool)
-const announce = () => undefined
+const runners = new Set<LineRunner>()
+const announce = () => {
+  for (const runner of runners) runner.wake()
+}
 const batches = createBatches({ store, lines, announce }, 'anthropic')
 const quiet = { warn: () => undefined }
 
@@ -83,8 +86,10 @@ function processOf(t: TestContext, { call }: Pick<ReturnType<typeof gatewayOf>, 
   const runJob = async () => 'done' as const
   const keeper = createBatchKeeper({ store, lines, runJob, onReady: runner.wake, owner, log: quiet })
   runner.start()
+  runners.add(runner)
   keeper.start()
   t.after(async () => {
+    runners.delete(runner)
     await keeper.stop()
     await runner.stop()
   })

@@ -30,7 +30,7 @@ test('requests of any content are read from chunks of any size', async () => {
         assert.deepEqual(others, ['extra'])
       },
     ),
-    { numRuns: 100 },
+    { numRuns: 50 },
   )
 })
 
