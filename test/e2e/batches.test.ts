@@ -63,17 +63,26 @@ test('@anthropic-ai/sdk: a batch on models of other formats is created, read, ca
   await assert.rejects(anthropic.messages.batches.retrieve(created.id), { status: 404 })
 })
 
+async function upload(lines: readonly string[]): Promise<string> {
+  const file = await toFile(Buffer.from(lines.join('\n')), 'in.jsonl')
+  return (await openai.files.create({ purpose: 'batch', file })).id
+}
+
+async function linesOf(fileId: string | null | undefined) {
+  const text = await (await openai.files.content(fileId ?? '')).text()
+  return text
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line))
+}
+
 test('openai: a batch of an uploaded file on a model of Anthropic’s format has its answers in the output file', async () => {
   const model = aliasOf('anthropic-messages')
   const lines = ['first', 'second', 'broken'].map(custom_id => {
     const body = { model, messages: custom_id === 'broken' ? 'none' : said(`The ${custom_id}`) }
     return JSON.stringify({ custom_id, method: 'POST', url: '/v1/chat/completions', body })
   })
-  const file = await openai.files.create({
-    purpose: 'batch',
-    file: await toFile(Buffer.from(lines.join('\n')), 'in.jsonl'),
-  })
-  const about = { input_file_id: file.id, completion_window: '24h' } as const
+  const about = { input_file_id: await upload(lines), completion_window: '24h' } as const
   const created = await openai.batches.create({ ...about, endpoint: '/v1/chat/completions', metadata: { run: '7' } })
   assert.deepEqual([created.status, created.metadata], ['validating', { run: '7' }])
   const ended = await eventually(async () => {
@@ -81,12 +90,7 @@ test('openai: a batch of an uploaded file on a model of Anthropic’s format has
     return batch.status === 'completed' && batch
   }, patience)
   assert.deepEqual(ended.request_counts, { total: 3, completed: 2, failed: 1 })
-  const parsed = async (id: string | null | undefined) =>
-    (await (await openai.files.content(id ?? '')).text())
-      .trimEnd()
-      .split('\n')
-      .map(line => JSON.parse(line))
-  const output = await parsed(ended.output_file_id)
+  const output = await linesOf(ended.output_file_id)
   assert.deepEqual(
     output.map(({ custom_id, response }) => [
       custom_id,
@@ -98,7 +102,7 @@ test('openai: a batch of an uploaded file on a model of Anthropic’s format has
       ['second', 200, 'The second'],
     ],
   )
-  const [failed, ...others] = await parsed(ended.error_file_id)
+  const [failed, ...others] = await linesOf(ended.error_file_id)
   assert.deepEqual([failed.custom_id, failed.response.status_code, others], ['broken', 400, []])
   assert.equal(failed.response.body.error.type, 'invalid_request_error')
 
@@ -113,6 +117,26 @@ test('openai: a batch of an uploaded file on a model of Anthropic’s format has
   const listed: string[] = []
   for await (const { id } of openai.batches.list({ limit: 1 })) listed.push(id)
   assert.deepEqual(listed, [wrong.id, created.id])
+})
+
+test('openai: batches of responses and of embeddings run on models of other formats', async () => {
+  const bodies = {
+    '/v1/responses': { model: aliasOf('anthropic-messages'), input: said('As a response') },
+    '/v1/embeddings': { model: aliasOf('openai-chat'), input: ['one', 'two'] },
+  } as const
+  for (const endpoint of ['/v1/responses', '/v1/embeddings'] as const) {
+    const line = { custom_id: 'only', method: 'POST', url: endpoint, body: bodies[endpoint] }
+    const input_file_id = await upload([JSON.stringify(line)])
+    const { id } = await openai.batches.create({ input_file_id, endpoint, completion_window: '24h' })
+    const ended = await eventually(async () => {
+      const batch = await openai.batches.retrieve(id)
+      return batch.status === 'completed' && batch
+    }, patience)
+    const [{ response }] = await linesOf(ended.output_file_id)
+    assert.equal(response.status_code, 200)
+    if (endpoint === '/v1/embeddings') assert.equal(response.body.data.length, 2)
+    else assert.match(JSON.stringify(response.body.output), /As a response/)
+  }
 })
 
 test('bodies that are no batch are 400 with the field, 413 or 415, and batches of other callers are 404', async () => {

@@ -47,7 +47,7 @@ export interface LineRunner {
  * call has ended. A line of an exited process is called again; its result is stored once.
  */
 export function createLineRunner(deps: Deps): LineRunner {
-  const { lines, batches, callLine, log, budgetMs = { line: 15_000, batch: 2_000 } } = deps
+  const { lines, batches, callLine, log, budgetMs = { line: 5_000, batch: 2_000 } } = deps
   const stopping = new AbortController()
   /** Lines from their claim until their end is stored. */
   const running = new Map<string, ClaimedLine>()
