@@ -102,7 +102,9 @@ export const Batch = named(
 )
 export type Batch = Static<typeof Batch>
 
-const BatchPath = Type.Object({ batch_id: Type.String({ minLength: 1, maxLength: 200 }) })
+const BatchPath = Type.Object({
+  batch_id: Type.String({ minLength: 1, maxLength: 200, description: 'Id of a batch of this format' }),
+})
 const anthropic = { access: 'key', errorShape: 'anthropic' } as const
 const openAi = { access: 'key', errorShape: 'openai' } as const
 const Place = Type.Optional(Type.String({ maxLength: 200 }))
