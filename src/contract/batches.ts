@@ -120,7 +120,7 @@ export const batchRoutes = {
     body: Type.Object({
       requests: Type.Array(
         Type.Object({
-          custom_id: Type.String({ pattern: '^[a-zA-Z0-9_-]{1,64}$', description: 'Unique in the batch' }),
+          custom_id: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Unique in the batch' }),
           params: Type.Record(Type.String(), Type.Unknown(), { description: 'Body of `POST /v1/messages`' }),
         }),
         { minItems: 1, maxItems: maxMessageRequests },
