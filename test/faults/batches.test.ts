@@ -5,7 +5,7 @@ import { eventually } from '../support/service/eventually.ts'
 import { killUnderBatch } from './batches.ts'
 import { runOnBench } from './run-cases.ts'
 
-test('F41: a batch has one result per request, within its budget, after its server was killed twice', async t => {
+test('F45: a batch has one result per request, within its budget, after its server was killed twice', async t => {
   const { url: database } = await freshDatabase()
   const plan = { lines: 200, calls: 8, delayMs: 40, kills: 2, database }
   const numbers = await runOnBench(
