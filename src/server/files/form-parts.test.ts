@@ -5,7 +5,7 @@ import { formParts } from './form-parts.ts'
 const line = '\r\n'
 const part = (head: string, content: string) =>
   `--x${line}Content-Disposition: form-data; ${head}${line}${line}${content}${line}`
-const tricky = `--x is content${line}--xy${line}--${line}\0ÿ${line}${line}--x`
+const tricky = `--x is content${line}--xy${line}--${line}\0ÿ${line}${line}--xz`
 const whole = `a preamble${line}${part(`name="file"; filename="a%22b.txt"${line}Content-Type: text/plain`, tricky)}${part(
   'name="purpose"',
   'user_data',
