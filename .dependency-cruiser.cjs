@@ -1,6 +1,6 @@
 // The import directions of docs/architecture.md. `npm run check` also fails when no module was examined.
 const features =
-  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|contexts|controls|model-settings|gateway|litellm|log-sinks|agents|files|managed-agents|egress|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|sign-in|skills|teams|telemetry|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
+  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|contexts|controls|model-settings|gateway|litellm|log-sinks|agents|batches|files|managed-agents|egress|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|sign-in|skills|teams|telemetry|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
 const nouns = [
   'a2a/(questions|task-log|task-reading|task-store)',
   'agents/(agents|store|stored-agent)',

@@ -248,6 +248,7 @@ export const settings: Readonly<Record<string, SettingText>> = {
     '1000000000',
   ],
   'limits.files_bytes': ['All [files](../files.md) of an owner; beyond it uploads are rejected', '10000000000'],
+  'limits.batch_calls': ['Calls of [batches](../batches.md) at once in each process', '8'],
   'limits.reservation_s': ['How long reservations outlive a killed process, in seconds', '900'],
   'limits.tool_result_chars': [
     'Characters of a tool result in the context of a model; [a longer one](../tools.md#large-results) goes to a file of the workspace',
@@ -267,6 +268,7 @@ export const settings: Readonly<Record<string, SettingText>> = {
   'retention.deliveries': ['Deliveries of webhooks, received and sent', '`7d`'],
   'retention.sessions': ['Sessions without activity', '`never`'],
   'retention.files': ['[Files](../files.md) of callers, after their upload', '`never`'],
+  'retention.batches': ['[Batches](../batches.md) with their results, after their end', '`29d`'],
   'retention.bodies': ['Recorded bodies of calls', '`7d`'],
   'retention.ledger': ['The ledger of model calls', '`never`'],
   'retention.audit': ['The audit log', '`never`'],

@@ -15,6 +15,7 @@ import { addModelCommands } from './model-commands.ts'
 import { withIds } from './names.ts'
 import { serviceUrl } from './parse.ts'
 import { addAuditCommands } from './resources/audit.ts'
+import { addBatchCommands } from './resources/batches.ts'
 import { addBudgetCommands } from './resources/budgets.ts'
 import { addConfigCommands } from './resources/config.ts'
 import { addEnvironmentCommands } from './resources/environments.ts'
@@ -112,6 +113,7 @@ export function programOf(registry: Registry): Command {
   addKeyCommands(program, registry)
   addControlCommands(program, registry)
   addModelCommands(program, registry)
+  addBatchCommands(program, registry)
   addRuntimeCommands(program, registry)
   addScheduleCommands(program, registry)
   addWebhookCommands(program, registry)

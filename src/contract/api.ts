@@ -2,6 +2,7 @@ import { a2aRoutes } from './a2a.ts'
 import { agentRoutes } from './agents.ts'
 import { approvalRoutes } from './approvals.ts'
 import { auditRoutes } from './audit.ts'
+import { batchRoutes } from './batches.ts'
 import { budgetRoutes } from './budgets.ts'
 import { consoleRoutes } from './console.ts'
 import { controlRoutes } from './controls.ts'
@@ -57,6 +58,7 @@ export const api = {
   Messages: messageRoutes,
   OpenAI: openAiRoutes,
   Endpoints: endpointRoutes,
+  Batches: batchRoutes,
   StoredFiles: storedFileRoutes,
   Gemini: geminiRoutes,
   Native: nativeRoutes,

@@ -79,6 +79,7 @@ export interface Route {
     | 'audio/mpeg'
     | 'application/octet-stream'
     | 'application/gzip'
+    | 'application/x-jsonl'
   /** Success bodies of other content types, which a request may ask for. A media range stands for each of its types. */
   readonly alternatives?: Readonly<Record<string, TSchema>>
   /** Content type of a body other than `application/json`, which routes with a `body` always accept. */

@@ -69,6 +69,11 @@ export const tags = [
     description:
       'Files for model requests, prompts of sessions and batches, in the formats of Anthropic and OpenAI. A file belongs to the principal of the key that uploaded it.',
   },
+  {
+    name: 'Batches',
+    description:
+      'Many model requests at once, made in the background within 24 hours, in the formats of Anthropic and OpenAI, on every configured model.',
+  },
   { name: 'Gemini', description: 'Google’s Gemini API on every configured model, under `/v1beta` and `/v1`.' },
   {
     name: 'Provider APIs',
@@ -137,7 +142,10 @@ export type TagName = (typeof tags)[number]['name']
 
 /** The chapters of the reference, with their tags. */
 export const tagGroups: readonly { readonly name: string; readonly tags: readonly TagName[] }[] = [
-  { name: 'Gateway', tags: ['Messages', 'OpenAI', 'Stored files', 'Gemini', 'Models', 'Providers', 'Provider APIs'] },
+  {
+    name: 'Gateway',
+    tags: ['Messages', 'OpenAI', 'Batches', 'Stored files', 'Gemini', 'Models', 'Providers', 'Provider APIs'],
+  },
   { name: 'Agents', tags: ['Agents', 'Memories', 'Skills', 'MCP'] },
   { name: 'Sessions', tags: ['Sessions', 'Approvals', 'Custom tools'] },
   { name: 'Triggers', tags: ['Webhooks', 'Schedules', 'Webhook Endpoints'] },

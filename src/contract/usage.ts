@@ -94,6 +94,7 @@ export const UsageCall = named(
     session_id: Nullable(Type.String()),
     prompt_id: Nullable(Type.String()),
     run_id: Nullable(Type.String()),
+    batch_id: Nullable(Type.String(), 'Batch that made the call'),
     client_session_id: Nullable(Type.String({ description: '`x-claude-code-session-id`' })),
     client_agent_id: Nullable(Type.String({ description: '`x-claude-code-agent-id`' })),
     client_parent_id: Nullable(Type.String({ description: '`x-claude-code-parent-agent-id`' })),

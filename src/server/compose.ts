@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { composeA2a } from './compose/a2a.ts'
 import { composeAccess } from './compose/access.ts'
 import { composeAgents } from './compose/agents.ts'
+import { composeBatches } from './compose/batches.ts'
 import { composeConsole } from './compose/console.ts'
 import { composeContexts } from './compose/contexts.ts'
 import { composeControls } from './compose/controls.ts'
@@ -297,6 +298,18 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     log: base.log,
   })
 
+  const batches = composeBatches({
+    ...base,
+    reloaded: calls.reloaded,
+    owner,
+    keys,
+    gateway,
+    gatewayOf: calls.gatewayOf,
+    loop,
+    openFiles: files,
+    files: callerFiles.files,
+    publicUrl,
+  })
   const ownMcp = composeOwnMcp({
     ...base,
     keys,
@@ -346,6 +359,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     mcp,
     ownMcp,
     contexts,
+    batches,
     forConsole,
   ]
   for (const { serve } of sections) serve(app)
@@ -368,6 +382,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     ...dialects.parts,
     ...a2a.parts,
     ...triggers.parts,
+    ...batches.parts,
     { name: 'retention', isSessionWork: true, start: retention.start, stop: retention.stop },
     ...http.parts,
   ]

@@ -323,6 +323,7 @@ const changes: Readonly<Record<string, () => Promise<Change>>> = {
 /** Changing routes that change no configuration, with the reason. */
 const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
   [/^(messages|openai|gemini)\./, 'model calls are in the ledger'],
+  [/^batches\./, 'the calls of a batch are in the ledger'],
   [/^native\./, 'what is asked of providers is in the ledger'],
   [/^(sessions|managed_sessions|dialect_sessions)\./, 'sessions and prompts have a log of their own'],
   [/^memories[.]mcp$/, 'what its tool saves is an entry of its own'],

@@ -219,6 +219,20 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
     return { endpoint_id, delivery_id }
   },
   '/api/usage/calls/{request_id}': recordedCall,
+  '/v1/messages/batches/{batch_id}': async () => {
+    const requests = [{ custom_id: canary, params: { model: 'demo' } }]
+    return { batch_id: await idOf(ada, 'POST /v1/messages/batches', { requests }) }
+  },
+  '/v1/batches/{batch_id}': async () => {
+    const form = new FormData()
+    form.set('purpose', 'batch')
+    form.set('file', new Blob([canary]), 'requests.jsonl')
+    const headers = { authorization: `Bearer ${ada.key}` }
+    const answer = await fetch(`${ada.url}/v1/files`, { method: 'POST', headers, body: form })
+    const { id: input_file_id } = (await answer.json()) as { id: string }
+    const body = { input_file_id, endpoint: '/v1/embeddings', completion_window: '24h', metadata: { canary } }
+    return { batch_id: await idOf(ada, 'POST /v1/batches', body) }
+  },
   '/v1/responses/{response_id}': storedResponse,
   '/responses/{response_id}': storedResponse,
   '/openai/v1/responses/{response_id}': storedResponse,

@@ -1,4 +1,5 @@
 import { badKeyCases } from './bad-keys.ts'
+import { batchCases } from './batches.ts'
 import { budgetCases } from './budgets.ts'
 import { crashCases } from './crash-scenes.ts'
 import { folderCases } from './data-folder.ts'
@@ -34,6 +35,7 @@ export const allCases: readonly FaultCase[] = [
   ...parallelCases,
   ...budgetCases,
   ...ledgerCases,
+  ...batchCases,
   ...rotationCases,
   ...badKeyCases,
   ...webhookCases,

@@ -5,6 +5,7 @@ const contents = [{ role: 'user', parts: [{ text: 'Say hello' }] }]
 const content = { parts: [{ text: 'hello' }] }
 const embedding = { model: 'gemini/gemini-embedding-001' }
 const form = 'takes a form with a file'
+const ended = 'the batch of an example ends before it is cancelled'
 const account = 'needs an account of AWS'
 /** A path of each provider's own API. */
 const paths = { anthropic: 'v1/models', openai: 'v1/models', gemini: 'v1beta/models', bedrock: 'foundation-models' }
@@ -30,6 +31,19 @@ export const gatewayExamples: Examples = {
   'openai.speech': { body: { model: 'openai/tts-1', voice: 'alloy', input: 'Hello' } },
   'openai.transcriptions': { notRun: form },
   'openai.translations': { notRun: form },
+  'batches.create_messages': {
+    body: { requests: [{ custom_id: 'first', params: { model: 'demo', max_tokens: 100, messages } }] },
+  },
+  'batches.list_messages': { query: { limit: 2 } },
+  'batches.get_message': { params: { batch_id: '{message_batch_id}' } },
+  'batches.cancel_messages': { notRun: ended, params: { batch_id: '{message_batch_id}' } },
+  'batches.remove_messages': { params: { batch_id: '{message_batch_id}' } },
+  'batches.results': { params: { batch_id: '{message_batch_id}' } },
+  'batches.create': {
+    body: { input_file_id: '{batch_file_id}', endpoint: '/v1/chat/completions', completion_window: '24h' },
+  },
+  'batches.list': { query: { limit: 2 } },
+  'batches.cancel': { notRun: ended },
   'stored_files.upload': { notRun: form },
   'stored_files.list': { query: { limit: 2 } },
   'stored_files.get': { params: { file_id: '{stored_file_id}' } },

@@ -16,6 +16,7 @@ import { bodiesStore } from '../gateway/body-log/store.ts'
 import { createResponseCache } from '../gateway/cache/entries.ts'
 import { responseCacheStore } from '../gateway/cache/store.ts'
 import { type ObserveContent, observedContent } from '../gateway/call-content/observed-content.ts'
+import type { CallKind } from '../gateway/core/call.ts'
 import { serveDeployments } from '../gateway/deployment-routes.ts'
 import { createFileCalls, type RequestFiles } from '../gateway/files/calls.ts'
 import { createCopyCleanup } from '../gateway/files/copy-cleanup.ts'
@@ -26,7 +27,7 @@ import { serveGemini } from '../gateway/formats/gemini/routes.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { createHookedGateway } from '../gateway/hooks/calls.ts'
 import { serveNative } from '../gateway/native-routes.ts'
-import { serveOpenAi } from '../gateway/openai-routes.ts'
+import { isOfResponses, serveOpenAi } from '../gateway/openai-routes.ts'
 import { createNative } from '../gateway/passthrough/native.ts'
 import { createResponseCalls } from '../gateway/responses/calls.ts'
 import { createStoredResponses } from '../gateway/responses/contents.ts'
@@ -161,6 +162,8 @@ export function composeGateway(needs: Needs) {
     cipher: createRowCipher(keyring, 'response_contents'),
     log,
   })
+  const responses = createResponseCalls({ gateway, stored, storePolicy: () => current.responseStore })
+
   const native = createNative({ gateway, send: createSend({ pools, authorize }), usage, budgets, freezes })
 
   // models and credentials that were stored through the API
@@ -209,6 +212,8 @@ export function composeGateway(needs: Needs) {
 
   return {
     gateway,
+    /** Returns where calls of a kind are made: those of the Responses format can continue from stored responses. */
+    gatewayOf: (kind: CallKind) => (isOfResponses(kind) ? responses : gateway),
     loop,
     files,
     /** Outbound connections, checked by the current guard. */
@@ -236,7 +241,6 @@ export function composeGateway(needs: Needs) {
     parts,
     serve(app: FastifyInstance) {
       serveMessages(app, { gateway })
-      const responses = createResponseCalls({ gateway, stored, storePolicy: () => current.responseStore })
       serveOpenAi(app, { gateway, responses })
       serveNative(app, { gateway, responses, native })
       serveResponses(app, { gateway, stored, requestTo: createResponseRequests({ outbound: pools, authorize }) })

@@ -300,6 +300,8 @@ export interface Limits {
   readonly responseCacheBytes: number
   /** Maximum bytes of all files of an owner. */
   readonly filesBytes: number
+  /** Calls of batches at once in each process. */
+  readonly batchCalls: number
   /** How long the reservation of a call outlives its process. */
   readonly reservationMs: number
   /** CPUs that a command of an agent may use; undefined for half of the machine, at least one. */
@@ -434,6 +436,8 @@ export interface RetentionSettings {
   readonly sessionsMs: number | undefined
   /** Files of callers, after their creation. */
   readonly filesMs: number | undefined
+  /** Batches with their results, after their end. */
+  readonly batchesMs: number | undefined
   /** Recorded bodies of calls. */
   readonly bodiesMs: number | undefined
   readonly ledgerMs: number | undefined

@@ -96,6 +96,7 @@ interface FileValue {
     readonly assumed_output_tokens_per_second?: number
     readonly response_cache_bytes?: number
     readonly files_bytes?: number
+    readonly batch_calls?: number
     readonly reservation_s?: number
     readonly sandbox_cpus?: number
     readonly allow_unrestricted_egress?: boolean
@@ -103,7 +104,10 @@ interface FileValue {
     readonly tool_preview_chars?: number
   }
   readonly retention?: Partial<
-    Record<'deleted_sessions' | 'deliveries' | 'sessions' | 'files' | 'bodies' | 'ledger' | 'audit', string | undefined>
+    Record<
+      'deleted_sessions' | 'deliveries' | 'sessions' | 'files' | 'batches' | 'bodies' | 'ledger' | 'audit',
+      string | undefined
+    >
   >
   readonly workspaces?: {
     readonly store?: string
@@ -236,6 +240,7 @@ const fileShape: Shape = {
         assumed_output_tokens_per_second: { kind: 'number', min: 0 },
         response_cache_bytes: whole,
         files_bytes: whole,
+        batch_calls: { kind: 'whole', min: 1 },
         reservation_s: whole,
         sandbox_cpus: { kind: 'number', min: 0.1 },
         allow_unrestricted_egress: flag,
@@ -250,6 +255,7 @@ const fileShape: Shape = {
         deliveries: text,
         sessions: text,
         files: text,
+        batches: text,
         bodies: text,
         ledger: text,
         audit: text,

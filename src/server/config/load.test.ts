@@ -26,6 +26,7 @@ test('defaults: loopback, port 4000, no master key with a warning, only the demo
         assumedOutputTokensPerSecond: 200,
         responseCacheBytes: 1_000_000_000,
         filesBytes: 10_000_000_000,
+        batchCalls: 8,
         reservationMs: 900_000,
         sandboxCpus: undefined,
         allowUnrestrictedEgress: false,
@@ -192,6 +193,8 @@ limits:
   reserve_server_tool_calls: 3
   assumed_output_tokens_per_second: 80
   response_cache_bytes: 5000
+  files_bytes: 6000
+  batch_calls: 4
   reservation_s: 60
   sandbox_cpus: 1.5
   allow_unrestricted_egress: true
@@ -230,7 +233,8 @@ demo: false
         reserveServerToolCalls: 3,
         assumedOutputTokensPerSecond: 80,
         responseCacheBytes: 5_000,
-        filesBytes: 10_000_000_000,
+        filesBytes: 6_000,
+        batchCalls: 4,
         reservationMs: 60_000,
         sandboxCpus: 1.5,
         allowUnrestrictedEgress: true,

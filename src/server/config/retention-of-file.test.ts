@@ -11,12 +11,13 @@ function read(retention: Record<string, string>) {
 
 const dayMs = 86_400_000
 
-test('V8: by default deleted sessions, deliveries and bodies are kept for a week and all else forever', () => {
+test('V8: by default deleted sessions, deliveries and bodies are kept for a week, batches for 29 days and all else forever', () => {
   assert.deepEqual(read({}).settings, {
     deletedSessionsMs: 7 * dayMs,
     deliveriesMs: 7 * dayMs,
     sessionsMs: undefined,
     filesMs: undefined,
+    batchesMs: 29 * dayMs,
     bodiesMs: 7 * dayMs,
     ledgerMs: undefined,
     auditMs: undefined,
@@ -28,7 +29,8 @@ test('V8: times have a unit, and never keeps data forever', () => {
     deleted_sessions: 'never',
     deliveries: '90s',
     sessions: '30d',
-    files: '2d',
+    files: '2h',
+    batches: 'never',
     bodies: '1h',
     ledger: '12h',
     audit: '5m',
@@ -37,7 +39,8 @@ test('V8: times have a unit, and never keeps data forever', () => {
     deletedSessionsMs: undefined,
     deliveriesMs: 90_000,
     sessionsMs: 30 * dayMs,
-    filesMs: 2 * dayMs,
+    filesMs: dayMs / 12,
+    batchesMs: undefined,
     bodiesMs: dayMs / 24,
     ledgerMs: dayMs / 2,
     auditMs: 300_000,

@@ -27,6 +27,7 @@ export function retentionOfFile({ file, report }: Reading): RetentionSettings {
     deliveriesMs: timeOf('deliveries', retention.deliveries, 7 * dayMs),
     sessionsMs: timeOf('sessions', retention.sessions, undefined),
     filesMs: timeOf('files', retention.files, undefined),
+    batchesMs: timeOf('batches', retention.batches, 29 * dayMs),
     bodiesMs: timeOf('bodies', retention.bodies, 7 * dayMs),
     ledgerMs: timeOf('ledger', retention.ledger, undefined),
     auditMs: timeOf('audit', retention.audit, undefined),

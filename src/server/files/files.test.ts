@@ -28,6 +28,7 @@ const retention = createRetention({
     deliveriesMs: undefined,
     sessionsMs: undefined,
     filesMs: undefined,
+    batchesMs: undefined,
     bodiesMs: undefined,
     ledgerMs: undefined,
     auditMs: undefined,

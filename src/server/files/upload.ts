@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { fileLifetimeS, filePurposes } from '../../contract/stored-files.ts'
+import { receivedChunks } from '../http/received-chunks.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import { boundaryOf } from '../platform/form-data.ts'
 import { fileNameIn } from './file-name-in.ts'
 import { type Files, maxFileBytes, type ReceivedContent } from './files.ts'
 import { type FormPart, formParts } from './form-parts.ts'
-import { receivedChunks } from './received-chunks.ts'
 
 /** Room for the fields of the form and the headers of its parts. */
 const maxFormBytes = maxFileBytes + 1024 * 1024

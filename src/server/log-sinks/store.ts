@@ -76,7 +76,7 @@ const lostPeriod = `interval '1 day'`
 const maxCounted = 10_000
 
 const callColumns = `
-  u.id, u.request_id, u.principal, u.key_id, u.owner_id, u.agent_id, u.session_id, u.prompt_id, u.run_id,
+  u.id, u.request_id, u.principal, u.key_id, u.owner_id, u.agent_id, u.session_id, u.prompt_id, u.run_id, u.batch_id,
   u.client_session_id, u.client_agent_id, u.client_parent_id, u.alias as model, u.deployment, u.provider,
   u.upstream_model, u.protocol, u.lane, u.outcome, u.stop_reason, u.status, u.attempts, u.input_tokens,
   u.cache_read_tokens, u.cache_write_5m_tokens, u.cache_write_1h_tokens, u.output_tokens, u.reasoning_tokens,

@@ -18,6 +18,7 @@ const never: RetentionSettings = {
   deliveriesMs: undefined,
   sessionsMs: undefined,
   filesMs: undefined,
+  batchesMs: undefined,
   bodiesMs: undefined,
   ledgerMs: undefined,
   auditMs: undefined,

@@ -31,6 +31,15 @@ const oldestFiles = (time: string) => `
   discarded as (update workspace_blobs b set loose_since = '-infinity' from gone where b.owner_id = gone.id)
   select from gone`
 
+/** Lines go before their batch: a statement that deletes a batch with 100,000 lines would block other work. */
+const hasNoLine = 'not exists (select from batch_lines l where l.batch_id = batches.id)'
+
+/** Deletes lines of batches whose `time` is older. */
+const linesOfOldest = (time: string) => `
+  delete from batch_lines where ctid = any (array(
+    select l.ctid from batches b join batch_lines l on l.batch_id = b.id where b.${time} < ${age('$1')}
+    limit ${batchRows} for update of l skip locked))`
+
 /** Statements that delete rows by age. */
 const byAge = {
   deliveries: oldest(
@@ -50,6 +59,10 @@ const byAge = {
   mcp_calls: oldest('mcp_calls', 'id', 'created_at'),
   tool_calls: oldest('tool_calls', 'id', 'created_at'),
   mcp_authorizations: oldest('mcp_authorizations', 'state_hash', 'expires_at'),
+  batch_lines: linesOfOldest('ended_at'),
+  deleted_batch_lines: linesOfOldest('deleted_at'),
+  batches: oldest('batches', 'id', 'ended_at', hasNoLine),
+  deleted_batches: oldest('batches', 'id', 'deleted_at', hasNoLine),
   files: oldestFiles('created_at'),
   expired_files: oldestFiles('expires_at'),
   call_bodies: oldest('call_bodies', 'request_id', 'created_at'),

@@ -113,6 +113,7 @@ const limitNames = {
   assumed_output_tokens_per_second: 'assumedOutputTokensPerSecond',
   response_cache_bytes: 'responseCacheBytes',
   files_bytes: 'filesBytes',
+  batch_calls: 'batchCalls',
   sandbox_cpus: 'sandboxCpus',
   allow_unrestricted_egress: 'allowUnrestrictedEgress',
 } as const
@@ -122,6 +123,7 @@ const retentionNames = {
   deliveries: 'deliveriesMs',
   sessions: 'sessionsMs',
   files: 'filesMs',
+  batches: 'batchesMs',
   bodies: 'bodiesMs',
   ledger: 'ledgerMs',
   audit: 'auditMs',

@@ -69,6 +69,7 @@ export const columns = [
   'price_source',
   'held_usd',
   'cached',
+  'batch_id',
   'first_content_ms',
   'total_ms',
 ] as const satisfies readonly (keyof UsageRow)[]

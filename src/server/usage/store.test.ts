@@ -22,6 +22,7 @@ test('rows are stored as they were booked, with the time of the database', async
     ...rowOf('req_1', { key: 'key_1', owner: 'acme', agent: 'agent_1', session: 'ses_1' }, '12.000000000001'),
     prompt_id: 'msg_1',
     run_id: 'run_1',
+    batch_id: 'batch_1',
     client_session_id: 'client',
     client_agent_id: null,
     client_parent_id: null,

@@ -111,6 +111,7 @@ test('objects of deleted sessions are deleted, those that other sessions need st
     deliveriesMs: undefined,
     sessionsMs: undefined,
     filesMs: undefined,
+    batchesMs: undefined,
     bodiesMs: undefined,
     ledgerMs: undefined,
     auditMs: undefined,

@@ -117,16 +117,38 @@ export function exampleObjects(service: Service): ExampleObjects {
     return path
   }
 
-  async function storedFile(): Promise<string> {
+  async function uploaded(purpose: string, text: string): Promise<string> {
     const form = new FormData()
-    form.set('purpose', 'user_data')
-    form.set('file', new Blob(['hello\n'], { type: 'text/plain' }), 'notes.txt')
+    form.set('purpose', purpose)
+    form.set('file', new Blob([text], { type: 'text/plain' }), 'notes.txt')
     const answer = await fetch(`${service.url}/v1/files`, {
       method: 'POST',
       headers: { authorization: `Bearer ${service.key}` },
       body: form,
     })
     return ((await answer.json()) as { id: string }).id
+  }
+
+  const messages = [{ role: 'user', content: 'Say hello' }]
+
+  /** A batch that has ended. */
+  async function messageBatch(): Promise<string> {
+    const requests = [{ custom_id: 'first', params: { model: 'demo', max_tokens: 100, messages } }]
+    const id = await created('POST /v1/messages/batches', { requests })
+    const isEnded = async () =>
+      (await ok<{ processing_status: string }>(`GET /v1/messages/batches/${id}`)).processing_status === 'ended'
+    await eventually(isEnded, { withinMs: 30_000, what: 'the end of the batch' })
+    return id
+  }
+
+  function batchFile(): Promise<string> {
+    const line = { custom_id: 'first', method: 'POST', url: '/v1/chat/completions', body: { model: 'demo', messages } }
+    return uploaded('batch', JSON.stringify(line))
+  }
+
+  async function fileBatch(): Promise<string> {
+    const about = { endpoint: '/v1/chat/completions', completion_window: '24h' }
+    return created('POST /v1/batches', { input_file_id: await idOf('batch_file_id'), ...about })
   }
 
   const model = { model_name: 'fast', params: { model: 'openai/gpt-5.2-mini', api_key: 'sk-sample-0123456789' } }
@@ -140,6 +162,8 @@ export function exampleObjects(service: Service): ExampleObjects {
     agent_id: agent,
     approval_id: approval,
     alias: harness,
+    batch_file_id: batchFile,
+    batch_id: fileBatch,
     budgeted_agent_id: budgetedAgent,
     calling_session_id: callingSession,
     careful_session_id: carefulSession,
@@ -160,6 +184,7 @@ export function exampleObjects(service: Service): ExampleObjects {
       const messages = await ok<{ info: { id: string } }[]>(`GET /session/${await idOf('session_id')}/message`)
       return messages[0]?.info.id ?? assert.fail('the session has no message')
     },
+    message_batch_id: messageBatch,
     model_setting_id: () => created('POST /api/models', model),
     path: file,
     provider_id: async () => {
@@ -182,7 +207,7 @@ export function exampleObjects(service: Service): ExampleObjects {
     session_id: async () =>
       idle(await created('POST /session', { agent: await idOf('agent_id'), prompt: 'Create hello.txt' })),
     skill_id: () => created('POST /api/v1/skills', { name: 'Terse', content: 'Answer in one sentence.' }),
-    stored_file_id: storedFile,
+    stored_file_id: () => uploaded('user_data', 'hello\n'),
     team_id: newTeam,
     thread_id: () => idOf('session_id'),
     user_id: user,

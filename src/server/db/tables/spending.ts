@@ -47,6 +47,8 @@ export interface UsageTable {
   held_usd: string | null
   /** True if the response cache answered. */
   cached: ColumnType<boolean | null, boolean | null | undefined, boolean | null>
+  /** Batch of the call. */
+  batch_id: ColumnType<string | null, string | null | undefined, string | null>
   first_content_ms: number | null
   total_ms: number
   created_at: DefaultTime

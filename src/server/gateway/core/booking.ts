@@ -194,6 +194,7 @@ function rowOf(call: Call, parsed: ParsedRequest, facts: Facts): UsageRow {
     kind: call.kind,
     trace: headers['traceparent'] === undefined ? null : orNull(contextOf(headers)),
     cached: null,
+    batch_id: orNull(call.batchId),
     degraded: clean(listed(outcome.degraded ?? [])),
     first_content_ms: orNull(outcome.firstContentMs),
     total_ms: facts.totalMs,

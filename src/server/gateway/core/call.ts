@@ -80,6 +80,8 @@ export interface Call {
   readonly requestId: string
   readonly caller: Pick<Caller, 'principal' | 'key'>
   readonly session?: CallSession
+  /** Batch that the call is a line of. */
+  readonly batchId?: string
   /** Id of the only deployment that may serve the call: it stores the state that the call continues from. */
   readonly deployment?: string
   /** Of Responses calls. `isStored`: the client allows storage. `isRetained`: the gateway stores a translated answer. */

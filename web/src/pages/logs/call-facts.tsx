@@ -58,6 +58,7 @@ export function CallFacts({ call, names }: Props) {
         ],
         ['Session', idOf(call.session_id, 'session id')],
         ['Prompt', idOf(call.prompt_id, 'prompt id')],
+        ['Batch', idOf(call.batch_id, 'batch id')],
         ['Run', idOf(call.run_id, 'run id')],
         ['Client session', textOf(call.client_session_id)],
         ['Client agent', textOf(call.client_agent_id)],

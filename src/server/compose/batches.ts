@@ -1,0 +1,99 @@
+import type { FastifyInstance } from 'fastify'
+import type { Pool } from 'pg'
+import { createBatchFiles } from '../batches/batch-files.ts'
+import { createBatchKeeper } from '../batches/batch-keeper.ts'
+import { batchStore } from '../batches/batch-store.ts'
+import { createBatches } from '../batches/batches.ts'
+import { createFileBatches } from '../batches/file-batches.ts'
+import { createCallLine } from '../batches/line-call.ts'
+import { createLineRunner } from '../batches/line-runner.ts'
+import { lineStore } from '../batches/line-store.ts'
+import { createMessageBatches } from '../batches/message-batches.ts'
+import { serveFileBatches, serveMessageBatches } from '../batches/routes.ts'
+import type { Config } from '../config/config.ts'
+import type { Notifications } from '../db/notifications.ts'
+import type { Files } from '../files/files.ts'
+import type { CallKind } from '../gateway/core/call.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Keys } from '../keys/keys.ts'
+import type { Part } from '../platform/lifecycle.ts'
+import type { Log } from '../platform/log.ts'
+import type { LoopDelay } from '../platform/loop-delay.ts'
+import type { OpenFiles } from '../platform/open-files.ts'
+
+interface Needs {
+  readonly pool: Pool
+  readonly notifications: Pick<Notifications, 'on' | 'send'>
+  readonly log: Log
+  /** The configuration that was read last. */
+  readonly reloaded: () => Config
+  /** Replica id of this process. */
+  readonly owner: string
+  readonly keys: Pick<Keys, 'byId'>
+  readonly gateway: Pick<Gateway, 'streams'>
+  /** Returns where calls of a kind are made. */
+  readonly gatewayOf: (kind: CallKind) => Pick<Gateway, 'call'>
+  readonly loop: Pick<LoopDelay, 'meanMs'>
+  readonly openFiles: Pick<OpenFiles, 'shortage'>
+  readonly files: Files
+  readonly publicUrl: () => string
+}
+
+const channel = 'switchyard_batches'
+const maxTries = 8
+const maxRetryMs = 300_000
+
+/** Batches of model calls, in Anthropic's and OpenAI's formats. */
+export function composeBatches(needs: Needs) {
+  const { pool, notifications, log, reloaded, owner, keys, gateway, loop, files } = needs
+  const store = batchStore(pool)
+  const lines = lineStore(pool)
+  const announce = () => notifications.send(channel, '')
+  const callLine = createCallLine({
+    gatewayOf: needs.gatewayOf,
+    keys,
+    maxTries,
+    retryMs: tries => Math.min(2_000 * 2 ** (tries - 1), maxRetryMs) * (1 + Math.random() / 10),
+  })
+  const runner = createLineRunner({
+    lines,
+    batches: store,
+    callLine,
+    maxCalls: () => reloaded().limits.batchCalls,
+    // At half of the limits at which calls of clients are rejected.
+    isPressed() {
+      const { maxStreams, maxLoopDelayMs } = reloaded().limits
+      return (
+        gateway.streams > maxStreams / 2 ||
+        loop.meanMs > maxLoopDelayMs / 2 ||
+        pool.waitingCount > 0 ||
+        needs.openFiles.shortage !== undefined
+      )
+    },
+    owner,
+    log,
+  })
+  const runJob = createBatchFiles({ store, lines, files })
+  const keeper = createBatchKeeper({ store, lines, runJob, onReady: runner.wake, owner, log })
+  notifications.on(channel, runner.wake)
+
+  const parts: readonly Part[] = [
+    { name: 'calls of batches', isSessionWork: true, start: runner.start, drain: runner.drain, stop: runner.stop },
+    { name: 'batches', isSessionWork: true, start: keeper.start, stop: keeper.stop },
+  ]
+
+  return {
+    parts,
+    serve(app: FastifyInstance) {
+      serveMessageBatches(app, {
+        batches: createBatches({ store, lines, announce }, 'anthropic'),
+        create: createMessageBatches({ store, announce }),
+        publicUrl: needs.publicUrl,
+      })
+      serveFileBatches(app, {
+        batches: createBatches({ store, lines, announce }, 'openai'),
+        create: createFileBatches({ store, files, announce }),
+      })
+    },
+  }
+}
