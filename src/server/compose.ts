@@ -108,7 +108,19 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     network: () => ({ outbound, guard, publicUrl }),
   })
   const { keys, tickets, logins, addressOf, vault, authenticate } = access
-  const calls = composeGateway({ ...base, usage, budgets, freezes, telemetry, traced, observeContent })
+  const calls = composeGateway({
+    ...base,
+    usage,
+    budgets,
+    freezes,
+    telemetry,
+    traced,
+    observeContent,
+    keys,
+    owner,
+    slots: () => engine.slots,
+    shutdown,
+  })
   const { gateway, loop, files, outbound, guard, defaultModel } = calls
 
   const logSinks = composeLogSinks({ ...base, vault, guard })
@@ -253,7 +265,15 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     events: engine.events,
     nextPrompt: engine.nextPrompt,
   })
-  const controls = composeControls({ ...base, freezes, freezeRows: ledger.freezeRows, gateway, keys, sessions })
+  const controls = composeControls({
+    ...base,
+    freezes,
+    freezeRows: ledger.freezeRows,
+    gateway,
+    background: calls.background,
+    keys,
+    sessions,
+  })
   const triggers = composeWebhooksAndSchedules({
     ...base,
     vault,

@@ -13,6 +13,13 @@ import { createRecordedCalls } from '../gateway/body-log/recorded-calls.ts'
 import { createBodyRecords } from '../gateway/body-log/records.ts'
 import { serveCallBodies } from '../gateway/body-log/routes.ts'
 import { bodiesStore } from '../gateway/body-log/store.ts'
+import { createBackground } from '../gateway/background/background.ts'
+import { createEnding } from '../gateway/background/ending.ts'
+import { createEventReading } from '../gateway/background/event-reading.ts'
+import { createRunBackground } from '../gateway/background/run.ts'
+import { createBackgroundRunner } from '../gateway/background/runner.ts'
+import { backgroundStore } from '../gateway/background/store.ts'
+import { createEventStreams } from '../gateway/background/streams.ts'
 import { createResponseCache } from '../gateway/cache/entries.ts'
 import { responseCacheStore } from '../gateway/cache/store.ts'
 import { type ObserveContent, observedContent } from '../gateway/call-content/observed-content.ts'
@@ -26,6 +33,7 @@ import { serveOpenAi } from '../gateway/openai-routes.ts'
 import { createNative } from '../gateway/passthrough/native.ts'
 import { createResponseCalls } from '../gateway/responses/calls.ts'
 import { createStoredResponses } from '../gateway/responses/contents.ts'
+import { createPreparation } from '../gateway/responses/preparation.ts'
 import { serveResponses } from '../gateway/responses/routes.ts'
 import { responseStore } from '../gateway/responses/store.ts'
 import { createResponseRequests } from '../gateway/responses/upstream.ts'
@@ -43,6 +51,8 @@ import { createProviders } from '../model-settings/providers.ts'
 import { serveModelSettings, serveProviders } from '../model-settings/routes.ts'
 import { createSettingsEncryption } from '../model-settings/stored-settings.ts'
 import { changeChannel, settingsVersion } from '../model-settings/version-store.ts'
+import type { StreamSlots } from '../http/stream-slots.ts'
+import type { Keys } from '../keys/keys.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
@@ -71,6 +81,13 @@ interface Needs {
   readonly traced: (call: Gateway['call']) => Gateway['call']
   /** Receives the content of calls; undefined where it is not wanted. */
   readonly observeContent: ObserveContent | undefined
+  readonly keys: Pick<Keys, 'byId' | 'watch'>
+  /** Identifies this process among the replicas. */
+  readonly owner: string
+  /** Event streams of the process; built later. */
+  readonly slots: () => StreamSlots
+  /** Aborts when the process stops. */
+  readonly shutdown: AbortSignal
 }
 
 /** The gateway: path of all model calls, models in force, and the current configuration. */
@@ -143,6 +160,38 @@ export function composeGateway(needs: Needs) {
     cipher: createRowCipher(keyring, 'response_contents'),
     log,
   })
+  const storePolicy = () => current.responseStore
+  const preparation = createPreparation({ gateway, stored, storePolicy })
+
+  // background responses
+  const backgroundRows = backgroundStore(pool)
+  const ciphers = {
+    requests: createRowCipher(keyring, 'background_responses'),
+    events: createRowCipher(keyring, 'background_events'),
+    contents: createRowCipher(keyring, 'response_contents'),
+  }
+  const { keys, owner, slots, shutdown } = needs
+  const ending = createEnding({ store: backgroundRows, ciphers })
+  const reading = createEventReading({ store: backgroundRows, cipher: ciphers.events, notifications })
+  const background = createBackground({
+    store: backgroundRows,
+    ciphers,
+    ending,
+    streams: createEventStreams({ reading, keys, slots, shutdown }),
+    gateway,
+    preparation,
+    storePolicy,
+    maxQueued: () => current.limits.backgroundQueuedPerKey,
+  })
+  const backgroundRunner = createBackgroundRunner({
+    store: backgroundRows,
+    run: createRunBackground({ store: backgroundRows, ending, ciphers, gateway, preparation, keys, log }),
+    notifications,
+    owner,
+    maxRunning: () => current.limits.maxBackgroundResponses,
+    log,
+  })
+
   const authorize = createAuthorize({ googleTokens: createGoogleTokens({ outbound: pools }) })
 
   const native = createNative({ gateway, send: createSend({ pools, authorize }), usage, budgets, freezes })
@@ -180,10 +229,18 @@ export function composeGateway(needs: Needs) {
     { name: 'event loop delay', stop: loop.stop },
     { name: 'gateway', stop: gateway.close },
     { name: 'models', start: modelsInForce.start, stop: modelsInForce.stop },
+    {
+      name: 'background responses',
+      isSessionWork: true,
+      start: backgroundRunner.start,
+      drain: backgroundRunner.drain,
+      stop: backgroundRunner.stop,
+    },
   ]
 
   return {
     gateway,
+    background,
     loop,
     files,
     /** Outbound connections, checked by the current guard. */
@@ -211,10 +268,17 @@ export function composeGateway(needs: Needs) {
     parts,
     serve(app: FastifyInstance) {
       serveMessages(app, { gateway })
-      const responses = createResponseCalls({ gateway, stored, storePolicy: () => current.responseStore })
+      const responses = createResponseCalls({
+        gateway,
+        stored,
+        preparation,
+        storePolicy,
+        startBackground: background.start,
+      })
       serveOpenAi(app, { gateway, responses })
       serveNative(app, { gateway, responses, native })
-      serveResponses(app, { gateway, stored, requestTo: createResponseRequests({ outbound: pools, authorize }) })
+      const requestTo = createResponseRequests({ outbound: pools, authorize })
+      serveResponses(app, { gateway, stored, background, requestTo })
       serveGemini(app, { gateway })
       serveUsage(app, { ledger: reportStore(db), records })
       serveCallBodies(app, { records })

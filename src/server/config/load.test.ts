@@ -24,6 +24,8 @@ test('defaults: loopback, port 4000, no master key with a warning, only the demo
         reserveBytesPerToken: 1,
         reserveServerToolCalls: 10,
         assumedOutputTokensPerSecond: 200,
+        maxBackgroundResponses: 50,
+        backgroundQueuedPerKey: 100,
         responseCacheBytes: 1_000_000_000,
         reservationMs: 900_000,
         sandboxCpus: undefined,
@@ -190,6 +192,8 @@ limits:
   reserve_bytes_per_token: 2.5
   reserve_server_tool_calls: 3
   assumed_output_tokens_per_second: 80
+  max_background_responses: 7
+  background_queued_per_key: 8
   response_cache_bytes: 5000
   reservation_s: 60
   sandbox_cpus: 1.5
@@ -228,6 +232,8 @@ demo: false
         reserveBytesPerToken: 2.5,
         reserveServerToolCalls: 3,
         assumedOutputTokensPerSecond: 80,
+        maxBackgroundResponses: 7,
+        backgroundQueuedPerKey: 8,
         responseCacheBytes: 5_000,
         reservationMs: 60_000,
         sandboxCpus: 1.5,

@@ -236,6 +236,7 @@ export function createGateway(options: Options): Gateway {
           startedMs,
           cacheUse,
         }
+        call.onAdmitted?.()
         return finish(await route(routeRequest, sink), sink, reservation)
       } catch (error) {
         throw withGatewayHeaders(error, { ...ownHeaders, ...limitsReached(error, call) })
