@@ -1,3 +1,4 @@
+import { backgroundCases } from './background.ts'
 import { badKeyCases } from './bad-keys.ts'
 import { budgetCases } from './budgets.ts'
 import { crashCases } from './crash-scenes.ts'
@@ -34,6 +35,7 @@ export const allCases: readonly FaultCase[] = [
   ...parallelCases,
   ...budgetCases,
   ...ledgerCases,
+  ...backgroundCases,
   ...rotationCases,
   ...badKeyCases,
   ...webhookCases,

@@ -22,7 +22,7 @@ interface Deps {
   readonly ciphers: Ciphers
   readonly ending: Ending
   readonly streams: EventStreams
-  readonly gateway: Pick<Gateway, 'check'>
+  readonly gateway: Pick<Gateway, 'checkLater'>
   readonly preparation: Preparation
   readonly storePolicy: () => 'client' | 'never'
   /** Maximum queued responses per key. */
@@ -74,7 +74,7 @@ export function createBackground(deps: Deps) {
     /** Queues a response and answers with it, or with its events. */
     async start(call: Call, state: StateRequest, sink: Sink): Promise<Outcome> {
       rejectUnstored(state, call)
-      const parsed = gateway.check(call)
+      const parsed = await gateway.checkLater(call)
       // First: a client without a free stream must not leave a response behind.
       const slot = parsed.stream ? await streams.open(call.caller) : undefined
       try {

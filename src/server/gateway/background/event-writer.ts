@@ -41,6 +41,7 @@ export class EventWriter {
   #stored: number
   #next: number
   #writing: Promise<void> | undefined
+  #isOver = false
   #failure: unknown
   #resume: (() => void) | undefined
 
@@ -60,7 +61,7 @@ export class EventWriter {
     const frame = frameOf(event, this.#next++)
     this.#waiting.push(frame)
     this.#waitingBytes += Buffer.byteLength(frame)
-    this.#writing ??= this.#write()
+    if (!this.#writing) this.#start()
     return this.#waitingBytes < maxWaitingBytes
   }
 
@@ -75,19 +76,30 @@ export class EventWriter {
     if (this.#failure !== undefined) throw this.#failure
   }
 
+  get #hasWork(): boolean {
+    return this.#waiting.length > 0 && !this.#isOver && !this.#deps.lost.aborted
+  }
+
+  #start(): void {
+    this.#writing = this.#write().finally(() => {
+      this.#writing = undefined
+      if (this.#hasWork) this.#start()
+    })
+  }
+
   async #write(): Promise<void> {
     const { lost, onStopped } = this.#deps
     try {
-      while (this.#waiting.length > 0 && !lost.aborted) {
+      while (this.#hasWork) {
         if (this.#waitingBytes < maxWaitingBytes) await pause(gatherMs, lost)
         await this.#writeRow()
       }
     } catch (error) {
       // Reported by `flushed`, after the call has ended.
       this.#failure = error
+      this.#isOver = true
       onStopped()
     }
-    this.#writing = undefined
   }
 
   async #writeRow(): Promise<void> {
@@ -99,9 +111,12 @@ export class EventWriter {
     this.#resume?.()
     this.#resume = undefined
     const row = encryptEvents(cipher, claim, { frames: frames.join(''), first: next - frames.length, last: next - 1 })
-    const isMine = await whileClaimed(lost, () => store.append(claim, row, next))
-    if (isMine) this.#stored = next
-    else onStopped()
+    if (await whileClaimed(lost, () => store.append(claim, row, next))) {
+      this.#stored = next
+      return
+    }
+    this.#isOver = true
+    onStopped()
   }
 }
 

@@ -66,4 +66,5 @@ export const ownResponse = (response: Json, identity: Identity): Json => ({
   ...response,
   ...identity,
   background: true,
+  store: true,
 })

@@ -38,8 +38,8 @@ export type RunBackground = (claim: Claim, signals: RunSignals) => Promise<void>
 
 /** Runs of one response that neither ended nor were put back, such as of processes that were killed. */
 const maxStarts = 3
-/** How long a response waits for limits of its key and for an overloaded service. */
-const maxWaitMs = 24 * 3_600_000
+/** How long a response waits for the rate limits of its key and for an overloaded service. */
+const maxWaitMs = 3_600_000
 const minDelayMs = 1_000
 const maxDelayMs = 60_000
 const defaultDelayMs = 5_000
@@ -84,7 +84,8 @@ export function createRunBackground(deps: Deps): RunBackground {
   }
 
   async function attempt(claim: Claim, caller: Caller, { lost, stopping }: RunSignals): Promise<void> {
-    const created = await ending.created(claim)
+    const created = await whileClaimed(lost, () => ending.created(claim))
+    if (!created) return
     const run = createRun({ claim, caller, created, signals: { lost, stopping } }, deps)
     const failure = await answer(claim, run)
     const now = { ...claim, next_event: run.writer.stored }
@@ -101,7 +102,7 @@ export function createRunBackground(deps: Deps): RunBackground {
 
   return async (claim, signals) => {
     const early = endBefore(claim)
-    const caller = early ? undefined : await callerOf(claim)
+    const caller = early ? undefined : await whileClaimed(signals.lost, () => callerOf(claim))
     if (caller) await attempt(claim, caller, signals)
     else await ending.early(claim, early ?? revoked, signals.lost)
   }
