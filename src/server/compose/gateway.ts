@@ -177,7 +177,7 @@ export function composeGateway(needs: Needs) {
     store: backgroundRows,
     ciphers,
     ending,
-    streams: createEventStreams({ reading, keys, slots, shutdown }),
+    streams: createEventStreams({ reading, keys, slots, shutdown, log }),
     gateway,
     preparation,
     storePolicy,

@@ -2,7 +2,7 @@ import { isRecord, type Json, jsonOr, recordOf, textIn } from '../../platform/js
 import { FrameSplitter, readFrame } from '../bytes/event-frames.ts'
 import type { Sink } from '../core/call.ts'
 import { asOwn, endOf, type Identity, isBeginning, ownResponse, statusIn } from './events.ts'
-import type { BackgroundStatus } from './store.ts'
+import type { BackgroundStatus } from './rows.ts'
 
 /** Maximum bytes of an answer. */
 const maxBytes = 64 * 1024 * 1024

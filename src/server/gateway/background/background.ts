@@ -14,7 +14,8 @@ import type { Ciphers, Ending } from './ending.ts'
 import { encryptEvents } from './event-writer.ts'
 import { framesFrom } from './events.ts'
 import { decryptRequest, encryptRequest, queuedResponse } from './request.ts'
-import type { BackgroundStore, Progress } from './store.ts'
+import type { Progress } from './rows.ts'
+import type { BackgroundStore } from './store.ts'
 import type { EventStreams } from './streams.ts'
 
 interface Deps {

@@ -7,7 +7,8 @@ import type { Answered, ResponseError } from './answer-sink.ts'
 import { encryptEvents, whileClaimed } from './event-writer.ts'
 import { eventsIn, firstAnswerEvent, frameOf } from './events.ts'
 import { decryptRequest } from './request.ts'
-import type { BackgroundStatus, BackgroundStore, Claim } from './store.ts'
+import type { BackgroundStatus, Claim } from './rows.ts'
+import type { BackgroundStore } from './store.ts'
 
 export interface Ciphers {
   readonly requests: RowCipher<'background_responses'>

@@ -4,7 +4,8 @@ import { DatabaseUnavailable } from '../../platform/errors.ts'
 import { pause } from '../../platform/timers.ts'
 import type { ResponseName } from '../responses/store.ts'
 import { withoutFirst } from './events.ts'
-import { type BackgroundStore, type EventPage, eventsChannel } from './store.ts'
+import { type EventPage, eventsChannel } from './rows.ts'
+import type { BackgroundStore } from './store.ts'
 
 interface Deps {
   readonly store: Pick<BackgroundStore, 'page'>

@@ -4,7 +4,8 @@ import type { Json } from '../../platform/json.ts'
 import { pause } from '../../platform/timers.ts'
 import type { ResponseName } from '../responses/store.ts'
 import { frameOf } from './events.ts'
-import { type BackgroundStore, type Claim, type EventRow, placeOf } from './store.ts'
+import { type Claim, type EventRow, placeOf } from './rows.ts'
+import type { BackgroundStore } from './store.ts'
 
 interface Deps {
   readonly store: Pick<BackgroundStore, 'append'>

@@ -1,5 +1,5 @@
 import { type Json, recordOf } from '../../platform/json.ts'
-import type { BackgroundStatus } from './store.ts'
+import type { BackgroundStatus } from './rows.ts'
 
 /** Number of the first event of the answer: every response begins with created, queued and in progress. */
 export const firstAnswerEvent = 3

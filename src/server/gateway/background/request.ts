@@ -3,7 +3,7 @@ import type { Json } from '../../platform/json.ts'
 import type { Call } from '../core/call.ts'
 import { repeatedFields } from '../formats/openai-responses/read-request.ts'
 import type { ResponseName } from '../responses/store.ts'
-import type { Claim, RequestRow } from './store.ts'
+import type { Claim, RequestRow } from './rows.ts'
 
 /** Request of a background response, as it runs. */
 export type StoredRequest = Pick<Call, 'body' | 'headers'>

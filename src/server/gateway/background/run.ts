@@ -13,7 +13,8 @@ import { type Ciphers, cancelled, type EarlyEnd, type Ending } from './ending.ts
 import { EventWriter, whileClaimed } from './event-writer.ts'
 import { firstAnswerEvent } from './events.ts'
 import { decryptRequest } from './request.ts'
-import type { BackgroundStore, Claim } from './store.ts'
+import type { Claim } from './rows.ts'
+import type { BackgroundStore } from './store.ts'
 
 interface Deps {
   readonly store: Pick<BackgroundStore, 'append' | 'putBack'>

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../../test/support/service/database.ts'
 import { responseStore } from '../responses/store.ts'
-import { type BackgroundStore, backgroundStore, type Claim, type EventRow, placeOf } from './store.ts'
+import { type Claim, type EventRow, placeOf } from './rows.ts'
+import { type BackgroundStore, backgroundStore } from './store.ts'
 
 const { pool } = await freshDatabase()
 const store = backgroundStore(pool)

@@ -3,6 +3,7 @@ import { eventStreamHeaders, heartbeatMs } from '../../http/frame-writer.ts'
 import type { StreamSlots } from '../../http/stream-slots.ts'
 import type { Keys } from '../../keys/keys.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { Log } from '../../platform/log.ts'
 import { type Call, drained, type Outcome, type Sink } from '../core/call.ts'
 import type { ResponseName } from '../responses/store.ts'
 import { noTokens } from '../tokens/token-counts.ts'
@@ -14,6 +15,7 @@ interface Deps {
   readonly slots: () => StreamSlots
   /** Aborts when the process stops: readers resume at another one. */
   readonly shutdown: AbortSignal
+  readonly log: Pick<Log, 'warn'>
 }
 
 interface Stream {
@@ -32,7 +34,7 @@ const heartbeat = Buffer.from(': keep-alive\n\n')
 /** Event streams of background responses. A reader has one page in memory. */
 export type EventStreams = ReturnType<typeof createEventStreams>
 
-export function createEventStreams({ reading, keys, slots, shutdown }: Deps) {
+export function createEventStreams({ reading, keys, slots, shutdown, log }: Deps) {
   async function write({ name, after, call, sink }: Stream, ended: AbortSignal): Promise<Outcome> {
     const left = new AbortController()
     const leave = () => left.abort()
@@ -53,6 +55,11 @@ export function createEventStreams({ reading, keys, slots, shutdown }: Deps) {
         }
         isIdle = true
       }
+    } catch (cause) {
+      // The head is sent, so the error cannot be: the reader sees a broken connection, and resumes.
+      log.warn({ err: cause, response: name.id }, 'cannot read the events of a background response')
+      sink.cut?.()
+      return outcomeOf('aborted')
     } finally {
       clearInterval(beat)
       call.signal.removeEventListener('abort', leave)
