@@ -218,10 +218,10 @@ test('a key limits its background responses: money and models when they are crea
   await upstream.received(before + 1)
   const waiting = [await begin({ text: 'Second.' }, one), await begin({ text: 'Third.' }, one)]
   await assert.rejects(begin({}, one), isStatus(429, /has 2 queued background responses/))
-  assert.deepEqual(
-    await Promise.all(waiting.map(async ({ id }) => (await one.responses.retrieve(id)).status)),
-    ['queued', 'queued'],
-  )
+  assert.deepEqual(await Promise.all(waiting.map(async ({ id }) => (await one.responses.retrieve(id)).status)), [
+    'queued',
+    'queued',
+  ])
   await one.responses.cancel(running.id)
   const texts = await Promise.all(waiting.map(async ({ id }) => (await ended(id, one)).output_text))
   assert.deepEqual(texts, ['Second.', 'Third.'])
@@ -247,7 +247,8 @@ test('GET /metrics has the background responses that wait and run', async () => 
   const { id } = await begin(never)
   await started(id)
   await eventually(
-    async () => /^switchyard_background_responses\{status="in_progress"\} 1$/m.test((await send(service, 'GET /metrics')).text),
+    async () =>
+      /^switchyard_background_responses\{status="in_progress"\} 1$/m.test((await send(service, 'GET /metrics')).text),
     { withinMs: 60_000, what: 'the gauge' },
   )
   await client.responses.cancel(id)

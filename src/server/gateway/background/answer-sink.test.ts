@@ -56,7 +56,12 @@ test('a translated response is stored here, under every key of its runs', () => 
 })
 
 for (const [name, status, body, code] of [
-  ['an error body', 400, '{"error":{"message":"no","type":"invalid_request_error","code":null}}', 'invalid_request_error'],
+  [
+    'an error body',
+    400,
+    '{"error":{"message":"no","type":"invalid_request_error","code":null}}',
+    'invalid_request_error',
+  ],
   ['a body that is not JSON', 502, 'Bad gateway', 'server_error'],
 ] as const) {
   test(`${name} ends the response as failed`, () => {

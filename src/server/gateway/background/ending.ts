@@ -69,7 +69,9 @@ export function createEnding({ store, ciphers }: Deps) {
     return store.end(claim, {
       status,
       nextEvent: claim.is_stream ? number + 1 : number,
-      events: claim.is_stream ? encryptEvents(ciphers.events, claim, { frames, first: number, last: number }) : undefined,
+      events: claim.is_stream
+        ? encryptEvents(ciphers.events, claim, { frames, first: number, last: number })
+        : undefined,
       deployment,
       upstreamId,
       content,

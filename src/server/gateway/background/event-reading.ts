@@ -51,14 +51,25 @@ export function createEventReading({ store, cipher, notifications }: Deps) {
     }
   }
 
-  /** Returns the page; `later` while the database is unavailable. */
-  async function pageFrom(name: ResponseName, from: number): Promise<EventPage | 'later' | undefined> {
-    try {
-      return await store.page(name, from)
-    } catch (error) {
-      if (error instanceof DatabaseUnavailable) return 'later'
-      throw error
+  /** Returns the next page with rows; undefined at the end of the response, or once the signal aborts. */
+  async function nextPage(name: ResponseName, from: number, signal: AbortSignal): Promise<EventPage | undefined> {
+    while (!signal.aborted) {
+      // Before the read, so that no change is missed in between.
+      const change = nextChange(name.id)
+      try {
+        const page = await store.page(name, from)
+        if (!page || page.rows.length > 0) return page
+        if (page.status !== 'queued' && page.status !== 'in_progress') return undefined
+        await pause(pollMs, AbortSignal.any([signal, change.signal]))
+      } catch (error) {
+        // The reader stays connected while the database is unavailable.
+        if (!(error instanceof DatabaseUnavailable)) throw error
+        await pause(retryMs, signal)
+      } finally {
+        change.close()
+      }
     }
+    return undefined
   }
 
   return {
@@ -67,25 +78,11 @@ export function createEventReading({ store, cipher, notifications }: Deps) {
      * response, when it is deleted, or when the signal aborts.
      */
     async *follow(name: ResponseName, { after, signal }: Following): AsyncGenerator<string> {
-      for (let next = after + 1; !signal.aborted; ) {
-        // Before the read, so that no change is missed in between.
-        const change = nextChange(name.id)
-        try {
-          const page = await pageFrom(name, next)
-          if (page === 'later') {
-            await pause(retryMs, signal)
-            continue
-          }
-          if (!page) return
-          for (const row of page.rows) {
-            yield withoutFirst(cipher.decrypt(row).toString(), next - Number(row.place))
-            next = row.last_event + 1
-          }
-          if (page.rows.length > 0) continue
-          if (page.status !== 'queued' && page.status !== 'in_progress') return
-          await pause(pollMs, AbortSignal.any([signal, change.signal]))
-        } finally {
-          change.close()
+      let next = after + 1
+      for (let page = await nextPage(name, next, signal); page; page = await nextPage(name, next, signal)) {
+        for (const row of page.rows) {
+          yield withoutFirst(cipher.decrypt(row).toString(), next - Number(row.place))
+          next = row.last_event + 1
         }
       }
     },

@@ -9,7 +9,8 @@ import type { Claim, RequestRow } from './rows.ts'
 export type StoredRequest = Pick<Call, 'body' | 'headers'>
 
 /** Headers that have an effect on a call. Credentials are not stored. */
-const storedHeaders = /^(anthropic-|openai-(?!organization$|project$)|x-claude-code-|x-switchyard-|traceparent$|tracestate$)/
+const storedHeaders =
+  /^(anthropic-|openai-(?!organization$|project$)|x-claude-code-|x-switchyard-|traceparent$|tracestate$)/
 
 const newline = 0x0a
 

@@ -59,7 +59,7 @@ const revoked = failedWith('invalid_api_key', 'the key that created this respons
 const tooLarge = failedWith('server_error', 'the answer is larger than 64 MB')
 
 export function createRunBackground(deps: Deps): RunBackground {
-  const { store, ending, ciphers, gateway, preparation, keys, log } = deps
+  const { store, ending, gateway, preparation, keys, log } = deps
 
   async function callerOf({ api_key_id: keyId, principal }: Claim): Promise<Caller | undefined> {
     if (keyId === null) return { ...masterCaller, principal }

@@ -1,8 +1,8 @@
 import type { Notifications } from '../../db/notifications.ts'
 import type { Log } from '../../platform/log.ts'
 import { every, pause } from '../../platform/timers.ts'
-import type { RunBackground } from './run.ts'
 import { type Claim, queuedChannel, stoppedChannel } from './rows.ts'
+import type { RunBackground } from './run.ts'
 import type { BackgroundStore } from './store.ts'
 
 interface Deps {
