@@ -19,6 +19,14 @@ interface Following {
   readonly signal: AbortSignal
 }
 
+interface Place {
+  readonly name: ResponseName
+  readonly from: number
+  readonly signal: AbortSignal
+}
+
+const isOpen = ({ status }: EventPage): boolean => status === 'queued' || status === 'in_progress'
+
 /** Interval at which a reader checks for events, in case a notification was lost. */
 const pollMs = 2_000
 const retryMs = 500
@@ -51,23 +59,31 @@ export function createEventReading({ store, cipher, notifications }: Deps) {
     }
   }
 
+  /**
+   * Returns the next page. `later`: after a change, where the page was empty and the response has not ended, or after a
+   * pause, when the database is unavailable.
+   */
+  async function pageOrChange({ name, from, signal }: Place): Promise<EventPage | 'later' | undefined> {
+    // Before the read, so that no change is missed in between.
+    const change = nextChange(name.id)
+    try {
+      const page = await store.page(name, from)
+      if (!page || page.rows.length > 0 || !isOpen(page)) return page
+      await pause(pollMs, AbortSignal.any([signal, change.signal]))
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error
+      await pause(retryMs, signal)
+    } finally {
+      change.close()
+    }
+    return 'later'
+  }
+
   /** Returns the next page with rows; undefined at the end of the response, or once the signal aborts. */
-  async function nextPage(name: ResponseName, from: number, signal: AbortSignal): Promise<EventPage | undefined> {
-    while (!signal.aborted) {
-      // Before the read, so that no change is missed in between.
-      const change = nextChange(name.id)
-      try {
-        const page = await store.page(name, from)
-        if (!page || page.rows.length > 0) return page
-        if (page.status !== 'queued' && page.status !== 'in_progress') return undefined
-        await pause(pollMs, AbortSignal.any([signal, change.signal]))
-      } catch (error) {
-        // The reader stays connected while the database is unavailable.
-        if (!(error instanceof DatabaseUnavailable)) throw error
-        await pause(retryMs, signal)
-      } finally {
-        change.close()
-      }
+  async function nextPage(place: Place): Promise<EventPage | undefined> {
+    while (!place.signal.aborted) {
+      const page = await pageOrChange(place)
+      if (page !== 'later') return page?.rows.length === 0 ? undefined : page
     }
     return undefined
   }
@@ -79,7 +95,8 @@ export function createEventReading({ store, cipher, notifications }: Deps) {
      */
     async *follow(name: ResponseName, { after, signal }: Following): AsyncGenerator<string> {
       let next = after + 1
-      for (let page = await nextPage(name, next, signal); page; page = await nextPage(name, next, signal)) {
+      const read = () => nextPage({ name, from: next, signal })
+      for (let page = await read(); page; page = await read()) {
         for (const row of page.rows) {
           yield withoutFirst(cipher.decrypt(row).toString(), next - Number(row.place))
           next = row.last_event + 1
