@@ -50,7 +50,7 @@ const started = (id: string, from = elsewhere): Promise<Response> =>
   )
 const begin = (answer: Answer, from = client, more: object = {}) =>
   from.responses.create({ model, input: saying(answer), background: true, ...more })
-const never: Answer = { text: 'never', delayMs: 600_000 }
+const never: Answer = { text: 'never', pauseAtFrame: 0 }
 const isStatus = (status: number, message: RegExp) => (error: unknown) => {
   assert.ok(error instanceof APIError)
   assert.equal(error.status, status, error.message)
@@ -151,7 +151,8 @@ test('openai: cancel on another replica stops the upstream, is idempotent and en
   )
 
   const done = await ended((await begin({ text: 'Done.' })).id)
-  assert.deepEqual(await elsewhere.responses.cancel(done.id), done)
+  const { output_text: _, ...shown } = done
+  assert.deepEqual(await elsewhere.responses.cancel(done.id), shown)
 })
 
 test('openai: a deleted response no longer runs', async () => {
