@@ -54,10 +54,8 @@ export async function killUnderResponses(bench: Bench, { database }: { readonly 
   const [one, other] = [await createSite(bench, shared), await createSite(bench, shared)]
   await one.start()
   const calls = (key: string) => upstream.record().filter(entry => entry.key === key && entry.what === 'call').length
-  const text = 'a text of several deltas that takes its time to come'
-  const shown = await begin(one, requestFor('shown', { text, chunkDelayMs: 1_500 }, true))
-  const silent = await begin(one, requestFor('silent', { text, delayMs: 3_000 }, true))
-  const whole = await begin(one, requestFor('whole', { text, delayMs: 3_000 }, false))
+  const text = 'a text of several deltas'
+  const shown = await begin(one, requestFor('shown', { text: text.repeat(20), chunkDelayMs: 1_000 }, true))
   const readUntilText = async () => {
     const stream = await open(one, `GET /v1/responses/${shown}?stream=true`)
     let seen = ''
@@ -68,6 +66,11 @@ export async function killUnderResponses(bench: Bench, { database }: { readonly 
     return assert.fail(seen)
   }
   const seen = (await readUntilText()).replaceAll(': keep-alive\n\n', '')
+  const late = { text, delayMs: 8_000 }
+  const [silent, whole] = await Promise.all([
+    begin(one, requestFor('silent', late, true)),
+    begin(one, requestFor('whole', late, false)),
+  ])
   await eventually(() => calls('silent') + calls('whole') === 2, { withinMs: 30_000, what: 'the calls' })
   await one.kill()
   await other.start()
