@@ -33,10 +33,10 @@ const shareOfKey = 0.5
 /** Time to store the ends of responses that were interrupted by a stop. */
 const endingMs = 3_000
 
-/** Claims queued background responses and runs them, those that are due first. */
-export type BackgroundRunner = ReturnType<typeof createBackgroundRunner>
-
-/** Must be created before the notifications start. */
+/**
+ * Claims queued background responses and runs them, those that are due first. Must be created before the notifications
+ * start.
+ */
 export function createBackgroundRunner({ store, run, notifications, owner, maxRunning, log }: Deps) {
   const running = new Map<string, Running>()
   const stopping = new AbortController()
