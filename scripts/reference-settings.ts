@@ -243,6 +243,8 @@ export const settings: Readonly<Record<string, SettingText>> = {
     '10',
   ],
   'limits.assumed_output_tokens_per_second': ['Output booked per second of a call without reported usage', '200'],
+  'limits.max_background_responses': ['Background responses that run in a process at the same time', '50'],
+  'limits.background_queued_per_key': ['Background responses of a key that wait to run; further ones are 429', '100'],
   'limits.response_cache_bytes': [
     'All entries of the response cache; the service evicts the oldest first',
     '1000000000',

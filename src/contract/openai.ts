@@ -112,6 +112,7 @@ export const openAiRoutes = {
         model: Model,
         input: Type.Union([Type.String(), Type.Array(Type.Unknown(), { minItems: 1 })]),
         stream: Stream,
+        background: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
         max_output_tokens: TokenLimit,
       },
       open,
@@ -131,7 +132,7 @@ export const openAiRoutes = {
     },
     summary: 'Create a response',
     description:
-      'Sends input to a model in OpenAI’s Responses format. `previous_response_id` continues a stored response; `stream: true` answers with server-sent events.',
+      'Sends input to a model in OpenAI’s Responses format. `previous_response_id` continues a stored response; `stream: true` answers with server-sent events. `background: true` answers at once with a queued response, which runs without its client.',
   }),
   countResponse: route({
     ...base,
@@ -184,10 +185,17 @@ export const openAiRoutes = {
     method: 'GET',
     path: '/v1/responses/{response_id}',
     aliases: ['/responses/{response_id}', '/openai/v1/responses/{response_id}'],
-    query: Type.Object({ stream: Type.Optional(Type.Boolean()) }, open),
+    query: Type.Object(
+      {
+        stream: Type.Optional(Type.Boolean()),
+        starting_after: Type.Optional(Type.Integer({ minimum: 0 })),
+      },
+      open,
+    ),
     responses: { 200: Type.Object({ id: Type.String(), object: Type.Literal('response') }, open) },
     summary: 'Read a stored response',
-    description: 'Returns a response that was created with `store` enabled. Other callers receive 404.',
+    description:
+      'Returns a response that was created with `store` enabled. `stream=true` returns the events of a background response that was created with `stream: true`: those after event `starting_after`, or all, and new ones until its end. Other callers receive 404.',
   }),
   deleteResponse: route({
     ...stored,
@@ -231,7 +239,7 @@ export const openAiRoutes = {
     responses: { 200: Type.Object({ id: Type.String(), object: Type.Literal('response') }, open) },
     summary: 'Cancel a background response',
     description:
-      'Cancels a response that runs in the background. Only providers that speak this format create such responses.',
+      'Cancels a background response and returns it; one that has ended is returned unchanged. A response that was not created with `background: true` is 400.',
   }),
   embeddings: route({
     ...base,

@@ -119,6 +119,10 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     traced,
     observeContent,
     files: () => callerFiles.files,
+    keys,
+    owner,
+    slots: () => engine.slots,
+    shutdown,
   })
   const { gateway, loop, files, outbound, guard, defaultModel } = calls
 
@@ -272,7 +276,15 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     events: engine.events,
     nextPrompt: engine.nextPrompt,
   })
-  const controls = composeControls({ ...base, freezes, freezeRows: ledger.freezeRows, gateway, keys, sessions })
+  const controls = composeControls({
+    ...base,
+    freezes,
+    freezeRows: ledger.freezeRows,
+    gateway,
+    background: calls.background,
+    keys,
+    sessions,
+  })
   const triggers = composeWebhooksAndSchedules({
     ...base,
     vault,

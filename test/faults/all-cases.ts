@@ -1,3 +1,4 @@
+import { backgroundCases } from './background.ts'
 import { badKeyCases } from './bad-keys.ts'
 import { batchCases } from './batches.ts'
 import { budgetCases } from './budgets.ts'
@@ -36,6 +37,7 @@ export const allCases: readonly FaultCase[] = [
   ...budgetCases,
   ...ledgerCases,
   ...batchCases,
+  ...backgroundCases,
   ...rotationCases,
   ...badKeyCases,
   ...webhookCases,

@@ -57,6 +57,19 @@ const codeOf = (work: unknown) =>
     (error: unknown) => (error instanceof AppError ? error.code : error),
   )
 
+test('a call that runs later needs money now, but no room in rate limits; nothing is reserved for it', async () => {
+  await bench.set('owner', 'later', { max_usd: '0.5', rpm_limit: 1 })
+  const given = request({ owner: 'later' })
+  const first = await budgets.reserve(given)
+  assert.equal(await codeOf(budgets.requireMoney(request({ owner: 'later' }))), 'budget_exceeded')
+  usage.book(rowOf(given.requestId, { owner: 'later' }, '0.1', { held_usd: '0.4' }))
+  first.settled({ cost_usd: '0.1' })
+  await usage.flush()
+  await budgets.requireMoney(request({ owner: 'later' }))
+  assert.equal(await reserved('later'), 0)
+  assert.equal(await codeOf(budgets.reserve(request({ owner: 'later' }))), 'rate_limited')
+})
+
 test('a released call leaves no reservation, and a booked call is not released', async () => {
   await bench.set('owner', 'back', { max_usd: '1' })
   const first = await budgets.reserve(request({ owner: 'back' }))

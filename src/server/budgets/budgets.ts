@@ -7,7 +7,7 @@ import type { Usage } from '../usage/usage.ts'
 import { LimitedBudgets } from './limited-budgets.ts'
 import { type RateLimits, rateLimitsOf } from './rate-limits.ts'
 import { type CallBounds, mayBeFreed, rejectionOf } from './rejection.ts'
-import type { BudgetState, ReservationStore, Verdict } from './reservation-store.ts'
+import type { BudgetState, ReservationStore, ReserveCall, Verdict } from './reservation-store.ts'
 import { createSlices, type SliceDraw } from './slices.ts'
 import { type BudgetStore, budgetChannel, type Payers } from './store.ts'
 
@@ -55,6 +55,11 @@ export interface Budgets {
    * `unauthorized`, `unavailable`, or with the reason why the cost of the call has no known maximum.
    */
   reserve(request: ReservationRequest): Reservation | Promise<Reservation>
+  /**
+   * Rejects a call that may wait for its turn, and that budgets of money would reject now. Rate limits are not checked,
+   * and nothing is reserved.
+   */
+  requireMoney(request: ReservationRequest): Promise<void>
   /** Starts to renew this process's reservations and to sweep those of exited processes. */
   start(): void
   stop(): Promise<void>
@@ -103,17 +108,10 @@ export function createBudgets(deps: Deps): Budgets {
     slices.clear()
   })
 
-  const tryReserve = async ({
-    requestId,
-    payers,
-    amountUsd,
-    tokens,
-    isReserved,
-    orphanRow,
-  }: ReservationRequest): Promise<Verdict> => {
+  const tryReserve = async (request: ReservationRequest): Promise<Verdict> => {
+    const { requestId, isReserved } = request
     try {
-      const call = { request_id: requestId, payers, amount_usd: amountUsd, tokens, isReserved, facts: orphanRow() }
-      return await reservations.reserve(call)
+      return await reservations.reserve(callOf(request))
     } catch (error) {
       // The reservation may exist although the query failed, and no call will settle it.
       if (isReserved && !wasNeverSent(error)) usage.release(requestId)
@@ -125,21 +123,21 @@ export function createBudgets(deps: Deps): Budgets {
    * Retries before a call is rejected: ended calls may not be settled yet, and slices reserve more than their calls
    * need. The first retry follows a flush of this process, the second a request to all processes.
    */
-  const reserveWithRetry = async (request: ReservationRequest): Promise<Verdict> => {
-    const first = await tryReserve(request)
+  const withRetry = async (request: ReservationRequest, tryOnce: typeof tryReserve): Promise<Verdict> => {
+    const first = await tryOnce(request)
     if (first.is_admitted || !mayBeFreed(first)) return first
     const full = first.budgets.flatMap(({ has_money, scope, scope_id }) => (has_money ? [] : [{ scope, scope_id }]))
     slices.releaseIdle(full)
     await usage.flush()
-    const second = await tryReserve(request)
+    const second = await tryOnce(request)
     if (second.is_admitted || !mayBeFreed(second)) return second
     if (full.length > 0) notifications.send(needChannel, JSON.stringify(full))
     await pause(settlingMs)
-    return tryReserve(request)
+    return tryOnce(request)
   }
 
   const reserveAlone = async (request: ReservationRequest): Promise<Reservation> => {
-    const verdict = await reserveWithRetry(request)
+    const verdict = await withRetry(request, tryReserve)
     slices.observe(request.payers, verdict)
     if (!verdict.is_admitted) throw rejectionOf(verdict, request)
     const { requestId } = request
@@ -187,6 +185,10 @@ export function createBudgets(deps: Deps): Budgets {
       if (!(drawn instanceof Promise)) return drawn ? reservationIn(drawn, request) : reserveAlone(request)
       return drawn.then(later => (later ? reservationIn(later, request) : reserveAlone(request)))
     },
+    async requireMoney(request) {
+      const verdict = await withRetry(request, async given => moneyOf(await reservations.wouldReserve(callOf(given))))
+      if (!verdict.is_admitted) throw rejectionOf(verdict, request)
+    },
     start() {
       slices.start()
       timers = [every(lifetimeMs / 3, renew), every(Math.min(maxSweepMs, lifetimeMs / 3), sweep)]
@@ -196,6 +198,21 @@ export function createBudgets(deps: Deps): Budgets {
       await slices.stop()
     },
   }
+}
+
+const callOf = ({ requestId, payers, amountUsd, tokens, isReserved, orphanRow }: ReservationRequest): ReserveCall => ({
+  request_id: requestId,
+  payers,
+  amount_usd: amountUsd,
+  tokens,
+  isReserved,
+  facts: orphanRow(),
+})
+
+/** Returns the verdict without rate limits. */
+function moneyOf({ is_key_valid, budgets }: Verdict): Verdict {
+  const without = budgets.map(budget => ({ ...budget, has_requests: true, has_tokens: true, has_slot: true }))
+  return { is_key_valid, is_admitted: is_key_valid && without.every(({ has_money }) => has_money), budgets: without }
 }
 
 function reservationIn({ slice, pico }: SliceDraw, { amountUsd }: ReservationRequest): Reservation {

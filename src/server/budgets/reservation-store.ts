@@ -98,15 +98,32 @@ export type ReservationStore = ReturnType<typeof reservationStore>
 export function reservationStore(pool: Pool, { lifetimeMs, clock }: Options) {
   const now = clock ?? 'clock_timestamp()'
   const texts = { reserve: reserveText(clock ?? 'null'), renew: renewText(now), orphans: orphansText(now) }
-  const reserveAll = async (calls: readonly ReserveCall[]): Promise<readonly Verdict[]> => {
+  const reserveOn = async (on: Pick<Pool, 'query'>, calls: readonly ReserveCall[]): Promise<readonly Verdict[]> => {
     const query = { name: 'reserve', text: texts.reserve, values: [...asJson(calls), lifetimeMs] }
-    const { rows } = await pool.query<Verdict & { readonly places: readonly number[] }>(query)
+    const { rows } = await on.query<Verdict & { readonly places: readonly number[] }>(query)
     const verdicts = new Map(rows.flatMap(({ places, ...verdict }) => places.map(place => [place, verdict])))
     return calls.map((_, at) => verdicts.get(at + 1) ?? rejected)
   }
+  const reserveAll = (calls: readonly ReserveCall[]) => reserveOn(pool, calls)
   return {
     /** Reserves a call in all budgets that limit it, or returns why not. Concurrent calls share a transaction. */
     reserve: gathered(reserveAll, { maxNames: maxCalls }),
+
+    /** Returns what `reserve` would return, and reserves nothing. */
+    async wouldReserve(call: ReserveCall): Promise<Verdict> {
+      const client = await pool.connect()
+      let isClean = false
+      try {
+        await client.query('begin')
+        const [verdict = rejected] = await reserveOn(client, [call])
+        await client.query('rollback')
+        isClean = true
+        return verdict
+      } finally {
+        // A connection in an unknown state is closed, so that its locks are released.
+        client.release(!isClean)
+      }
+    },
 
     /** Extends reservations. Skips those that are locked because they are being settled. */
     async renew(requestIds: readonly string[]): Promise<void> {

@@ -12,6 +12,7 @@ import { transaction } from '../db/connect.ts'
 import { hint } from '../db/hints.ts'
 import type { Notifications } from '../db/notifications.ts'
 import { sqlOfClient } from '../db/once.ts'
+import type { Background } from '../gateway/background/background.ts'
 import type { StoppedPayer } from '../gateway/core/client-calls.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Keys } from '../keys/keys.ts'
@@ -22,6 +23,7 @@ interface Needs {
   readonly notifications: Pick<Notifications, 'on'>
   readonly audit: Audit
   readonly gateway: Pick<Gateway, 'stopCalls'>
+  readonly background: Pick<Background, 'cancelAll'>
   readonly keys: Keys
   readonly sessions: Sessions
   readonly freezes: Freezes
@@ -32,14 +34,20 @@ interface Needs {
 const stopChannel = 'stopped_calls'
 
 /** Kill switches: list running work, stop it, and freeze spending. */
-export function composeControls({ pool, notifications, audit, gateway, keys, sessions, freezes, freezeRows }: Needs) {
+export function composeControls(needs: Needs) {
+  const { pool, notifications, audit, gateway, background, keys, sessions, freezes, freezeRows } = needs
   const running = runningStore(pool)
   const record = (entry: Parameters<Audit['record']>[1]) =>
     transaction(pool, client => audit.record(sqlOfClient(client), entry))
   notifications.on(stopChannel, payload => void gateway.stopCalls(JSON.parse(payload) as StoppedPayer))
-  /** Notifies the process of the call by a hint. When the hint is lost, the call runs to its end. */
-  const stopCalls = ({ scope, id }: Target) => {
-    if (scope !== 'session' && scope !== 'agent') hint(pool, stopChannel, JSON.stringify({ scope, id }))
+  /** Notifies the process of a client's call by a hint. When the hint is lost, the call runs to its end. */
+  const stopCalls = async ({ scope, id }: Target) => {
+    if (scope === 'session' || scope === 'agent') return
+    await background.cancelAll({
+      principal: scope === 'owner' ? id : undefined,
+      keys: scope === 'key' ? await running.lineOf(id) : undefined,
+    })
+    hint(pool, stopChannel, JSON.stringify({ scope, id }))
   }
   const stops = createStops({ store: running, sessions, keys, record, stopCalls })
   const settings = createFreezeSettings({ pool, store: freezeRows, freezes, keys, audit })

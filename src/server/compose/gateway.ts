@@ -9,6 +9,13 @@ import type { Freezes } from '../controls/freezes.ts'
 import type { Database } from '../db/database.ts'
 import { createRowCipher } from '../db/encrypted-rows.ts'
 import type { Notifications } from '../db/notifications.ts'
+import { createBackground } from '../gateway/background/background.ts'
+import { createEnding } from '../gateway/background/ending.ts'
+import { createEventReading } from '../gateway/background/event-reading.ts'
+import { createRunBackground } from '../gateway/background/run.ts'
+import { createBackgroundRunner } from '../gateway/background/runner.ts'
+import { backgroundStore } from '../gateway/background/store.ts'
+import { createEventStreams } from '../gateway/background/streams.ts'
 import { createRecordedCalls } from '../gateway/body-log/recorded-calls.ts'
 import { createBodyRecords } from '../gateway/body-log/records.ts'
 import { serveCallBodies } from '../gateway/body-log/routes.ts'
@@ -31,6 +38,7 @@ import { isOfResponses, serveOpenAi } from '../gateway/openai-routes.ts'
 import { createNative } from '../gateway/passthrough/native.ts'
 import { createResponseCalls } from '../gateway/responses/calls.ts'
 import { createStoredResponses } from '../gateway/responses/contents.ts'
+import { createPreparation } from '../gateway/responses/preparation.ts'
 import { serveResponses } from '../gateway/responses/routes.ts'
 import { responseStore } from '../gateway/responses/store.ts'
 import { createResponseRequests } from '../gateway/responses/upstream.ts'
@@ -40,6 +48,8 @@ import { createCredentialCheck } from '../gateway/upstream/check-credential.ts'
 import { createGoogleTokens } from '../gateway/upstream/google-token.ts'
 import { createPools } from '../gateway/upstream/pools.ts'
 import { createSend } from '../gateway/upstream/send.ts'
+import type { StreamSlots } from '../http/stream-slots.ts'
+import type { Keys } from '../keys/keys.ts'
 import { credentialStore } from '../model-settings/credential-store.ts'
 import { deploymentStore } from '../model-settings/deployment-store.ts'
 import { createModelSettings } from '../model-settings/model-settings.ts'
@@ -78,6 +88,13 @@ interface Needs {
   readonly files: () => RequestFiles
   /** Receives the content of calls; undefined where it is not wanted. */
   readonly observeContent: ObserveContent | undefined
+  readonly keys: Pick<Keys, 'byId' | 'watch'>
+  /** Identifies this process among the replicas. */
+  readonly owner: string
+  /** Event streams of the process; built later. */
+  readonly slots: () => StreamSlots
+  /** Aborts when the process stops. */
+  readonly shutdown: AbortSignal
 }
 
 /** The gateway: path of all model calls, models in force, and the current configuration. */
@@ -162,7 +179,44 @@ export function composeGateway(needs: Needs) {
     cipher: createRowCipher(keyring, 'response_contents'),
     log,
   })
-  const responses = createResponseCalls({ gateway, stored, storePolicy: () => current.responseStore })
+  const storePolicy = () => current.responseStore
+  const preparation = createPreparation({ gateway, stored, storePolicy })
+
+  // background responses
+  const backgroundRows = backgroundStore(pool)
+  const ciphers = {
+    requests: createRowCipher(keyring, 'background_responses'),
+    events: createRowCipher(keyring, 'background_events'),
+    contents: createRowCipher(keyring, 'response_contents'),
+  }
+  const { keys, owner, slots, shutdown } = needs
+  const ending = createEnding({ store: backgroundRows, ciphers })
+  const reading = createEventReading({ store: backgroundRows, cipher: ciphers.events, notifications })
+  const background = createBackground({
+    store: backgroundRows,
+    ciphers,
+    ending,
+    streams: createEventStreams({ reading, keys, slots, shutdown, log }),
+    gateway,
+    preparation,
+    storePolicy,
+    maxQueued: () => current.limits.backgroundQueuedPerKey,
+  })
+  const backgroundRunner = createBackgroundRunner({
+    store: backgroundRows,
+    run: createRunBackground({ store: backgroundRows, ending, ciphers, gateway, preparation, keys, log }),
+    notifications,
+    owner,
+    maxRunning: () => current.limits.maxBackgroundResponses,
+    log,
+  })
+  const responses = createResponseCalls({
+    gateway,
+    stored,
+    preparation,
+    storePolicy,
+    startBackground: background.start,
+  })
 
   const native = createNative({ gateway, send: createSend({ pools, authorize }), usage, budgets, freezes })
 
@@ -208,12 +262,20 @@ export function composeGateway(needs: Needs) {
     { name: 'gateway', stop: gateway.close },
     { name: 'models', start: modelsInForce.start, stop: modelsInForce.stop },
     { name: 'copies at providers', isSessionWork: true, start: copyCleanup.start, stop: copyCleanup.stop },
+    {
+      name: 'background responses',
+      isSessionWork: true,
+      start: backgroundRunner.start,
+      drain: backgroundRunner.drain,
+      stop: backgroundRunner.stop,
+    },
   ]
 
   return {
     gateway,
     /** Returns where calls of a kind are made: those of the Responses format can continue from stored responses. */
     gatewayOf: (kind: CallKind) => (isOfResponses(kind) ? responses : gateway),
+    background,
     loop,
     files,
     /** Outbound connections, checked by the current guard. */
@@ -243,7 +305,8 @@ export function composeGateway(needs: Needs) {
       serveMessages(app, { gateway })
       serveOpenAi(app, { gateway, responses })
       serveNative(app, { gateway, responses, native })
-      serveResponses(app, { gateway, stored, requestTo: createResponseRequests({ outbound: pools, authorize }) })
+      const requestTo = createResponseRequests({ outbound: pools, authorize })
+      serveResponses(app, { gateway, stored, background, requestTo })
       serveGemini(app, { gateway })
       serveUsage(app, { ledger: reportStore(db), records })
       serveCallBodies(app, { records })

@@ -296,6 +296,10 @@ export interface Limits {
   readonly reserveServerToolCalls: number
   /** Output tokens per second that are booked for a call whose upstream never reported its usage. */
   readonly assumedOutputTokensPerSecond: number
+  /** Maximum background responses that run in a process at the same time. */
+  readonly maxBackgroundResponses: number
+  /** Maximum background responses of a key that wait to run; further ones get 429. */
+  readonly backgroundQueuedPerKey: number
   /** Maximum bytes of all entries of the response cache. */
   readonly responseCacheBytes: number
   /** Maximum bytes of all files of an owner. */

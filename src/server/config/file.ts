@@ -94,6 +94,8 @@ interface FileValue {
     readonly reserve_bytes_per_token?: number
     readonly reserve_server_tool_calls?: number
     readonly assumed_output_tokens_per_second?: number
+    readonly max_background_responses?: number
+    readonly background_queued_per_key?: number
     readonly response_cache_bytes?: number
     readonly files_bytes?: number
     readonly batch_calls?: number
@@ -238,6 +240,8 @@ const fileShape: Shape = {
         reserve_bytes_per_token: { kind: 'number', min: 1 },
         reserve_server_tool_calls: whole,
         assumed_output_tokens_per_second: { kind: 'number', min: 0 },
+        max_background_responses: whole,
+        background_queued_per_key: whole,
         response_cache_bytes: whole,
         files_bytes: whole,
         batch_calls: { kind: 'whole', min: 1 },

@@ -24,6 +24,8 @@ test('defaults: loopback, port 4000, no master key with a warning, only the demo
         reserveBytesPerToken: 1,
         reserveServerToolCalls: 10,
         assumedOutputTokensPerSecond: 200,
+        maxBackgroundResponses: 50,
+        backgroundQueuedPerKey: 100,
         responseCacheBytes: 1_000_000_000,
         filesBytes: 10_000_000_000,
         batchCalls: 8,
@@ -192,6 +194,8 @@ limits:
   reserve_bytes_per_token: 2.5
   reserve_server_tool_calls: 3
   assumed_output_tokens_per_second: 80
+  max_background_responses: 7
+  background_queued_per_key: 8
   response_cache_bytes: 5000
   files_bytes: 6000
   batch_calls: 4
@@ -232,6 +236,8 @@ demo: false
         reserveBytesPerToken: 2.5,
         reserveServerToolCalls: 3,
         assumedOutputTokensPerSecond: 80,
+        maxBackgroundResponses: 7,
+        backgroundQueuedPerKey: 8,
         responseCacheBytes: 5_000,
         filesBytes: 6_000,
         batchCalls: 4,

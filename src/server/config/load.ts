@@ -188,6 +188,8 @@ function limitsOf({ value: { limits } }: ConfigFile): Limits {
     reserveBytesPerToken: limits?.reserve_bytes_per_token ?? 1,
     reserveServerToolCalls: limits?.reserve_server_tool_calls ?? 10,
     assumedOutputTokensPerSecond: limits?.assumed_output_tokens_per_second ?? 200,
+    maxBackgroundResponses: limits?.max_background_responses ?? 50,
+    backgroundQueuedPerKey: limits?.background_queued_per_key ?? 100,
     responseCacheBytes: limits?.response_cache_bytes ?? 1_000_000_000,
     filesBytes: limits?.files_bytes ?? 10_000_000_000,
     batchCalls: limits?.batch_calls ?? 8,

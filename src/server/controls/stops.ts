@@ -12,8 +12,8 @@ interface Deps {
   readonly sessions: Pick<Sessions, 'open' | 'halt'>
   readonly keys: Pick<Keys, 'get'>
   readonly record: (entry: Parameters<Audit['record']>[1]) => Promise<void>
-  /** Aborts the in-flight model calls of clients in all processes. */
-  readonly stopCalls: (target: Target) => void
+  /** Aborts the in-flight model calls of clients in all processes, and cancels their background responses. */
+  readonly stopCalls: (target: Target) => Promise<void>
 }
 
 /** Sessions that are stopped at the same time. */
@@ -50,7 +50,7 @@ export function createStops({ store, sessions, keys, record, stopCalls }: Deps) 
 
   return {
     /**
-     * Stops runs and client calls, and cancels waiting prompts. Prompts that are queued later still run; a freeze
+     * Stops runs and client calls, and cancels waiting prompts and background responses. Prompts that are queued later still run; a freeze
      * prevents that.
      */
     async stop({ reason, ...named }: StopRequest, { caller, actor }: By): Promise<Stopped> {
@@ -66,7 +66,7 @@ export function createStops({ store, sessions, keys, record, stopCalls }: Deps) 
         ownerId,
         after: { reason: reason ?? null },
       })
-      stopCalls(target)
+      await stopCalls(target)
       const total = { sessions: 0, runs: 0, prompts: 0 }
       const halt = async (id: string): Promise<void> => {
         const { runs, prompts } = await sessions.halt(id, { keyIds: filter.keys, reason })

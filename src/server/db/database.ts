@@ -15,6 +15,8 @@ import type {
   SkillTable,
 } from './tables/agents.ts'
 import type {
+  BackgroundEventTable,
+  BackgroundResponseTable,
   DeploymentTable,
   ProviderCredentialTable,
   ResponseCacheTable,
@@ -111,6 +113,8 @@ export interface Database {
   webhook_counts: WebhookCountTable
   responses: ResponseTable
   response_contents: ResponseContentTable
+  background_responses: BackgroundResponseTable
+  background_events: BackgroundEventTable
   response_cache: ResponseCacheTable
   webhook_conversations: WebhookConversationTable
   memories: MemoryTable

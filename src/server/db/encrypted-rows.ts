@@ -13,6 +13,8 @@ export const encryptedTables = {
   webhook_endpoint_secrets: { purpose: 'webhook endpoint secret', id: ['endpoint_id', 'id'], facts: [] },
   webhook_payloads: { purpose: 'webhook payload', id: ['agent_id', 'delivery_id'], facts: [] },
   response_contents: { purpose: 'stored response', id: ['principal', 'id'], facts: [] },
+  background_responses: { purpose: 'request of a background response', id: ['principal', 'id'], facts: [] },
+  background_events: { purpose: 'events of a background response', id: ['principal', 'id', 'place'], facts: [] },
   response_cache: { purpose: 'cached response', id: ['principal', 'id'], facts: [] },
   call_bodies: { purpose: 'bodies of a call', id: ['request_id'], facts: [] },
   deployments: { purpose: 'deployment', id: ['id'], facts: [] },
@@ -33,6 +35,7 @@ export type EncryptedTable = keyof typeof encryptedTables
 const largeTables: ReadonlySet<EncryptedTable> = new Set([
   'webhook_payloads',
   'response_contents',
+  'background_responses',
   'response_cache',
   'call_bodies',
 ])

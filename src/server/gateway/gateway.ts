@@ -26,7 +26,7 @@ import {
   type Sink,
   type Target,
 } from './core/call.ts'
-import { groupsWithin, reservationFor } from './core/call-reservations.ts'
+import { groupsWithin, requireMoneyFor, reservationFor } from './core/call-reservations.ts'
 import { ClientCalls, type StoppedPayer } from './core/client-calls.ts'
 import { relayUpstreamError, unsentOutcome, withGatewayHeaders } from './core/endings.ts'
 import { budgetHeaders, limitsReached, sinkWithOwnLimits } from './core/rate-limit-headers.ts'
@@ -51,7 +51,7 @@ interface Options {
   /** Where calls are booked. */
   readonly usage: Pick<Usage, 'book' | 'room'>
   /** Budgets that limit calls; absent where calls are not limited. */
-  readonly budgets?: Pick<Budgets, 'isLimited' | 'reserve'>
+  readonly budgets?: Pick<Budgets, 'isLimited' | 'reserve' | 'requireMoney'>
   /** Frozen keys and owners; absent where freezing is not available. */
   readonly freezes?: Pick<Freezes, 'isAny' | 'rejection'>
   readonly log: Log
@@ -88,6 +88,8 @@ export interface Gateway {
   call(call: Call, sink: Sink): Promise<Outcome>
   /** Parses and checks a call; the result has the model's full name. Throws AppError as `call` would. */
   check(call: Call): ParsedRequest
+  /** Checks a call that runs later, also against its budgets of money. Rejects as `check` throws. */
+  checkLater(call: Call): Promise<ParsedRequest>
   /** Returns the models that can be called, with `key` if given; the default model first. */
   models(key?: KeyAccess): readonly Model[]
   /** Returns the model of that name, also one that only a wildcard covers; undefined when the key may not use it. */
@@ -197,6 +199,17 @@ export function createGateway(options: Options): Gateway {
     return book(result, relayUpstreamError(ending, attempt, sink), reservation)
   }
 
+  const check = (call: Call): ParsedRequest => {
+    try {
+      const parsed = permittedRequest(call, table)
+      rejectFrozen(call)
+      table.requireServed(call.kind, parsed.model, call.caller.key)
+      return parsed
+    } catch (error) {
+      throw withGatewayHeaders(error, { 'x-switchyard-request-id': call.requestId })
+    }
+  }
+
   return {
     async call(call, given) {
       const startedMs = performance.now()
@@ -236,6 +249,7 @@ export function createGateway(options: Options): Gateway {
           startedMs,
           cacheUse,
         }
+        call.onAdmitted?.()
         return finish(await route(routeRequest, sink), sink, reservation)
       } catch (error) {
         throw withGatewayHeaders(error, { ...ownHeaders, ...limitsReached(error, call) })
@@ -245,15 +259,12 @@ export function createGateway(options: Options): Gateway {
         reservation?.release()
       }
     },
-    check(call) {
-      try {
-        const parsed = permittedRequest(call, table)
-        rejectFrozen(call)
-        table.requireServed(call.kind, parsed.model, call.caller.key)
-        return parsed
-      } catch (error) {
-        throw withGatewayHeaders(error, { 'x-switchyard-request-id': call.requestId })
-      }
+    check,
+    async checkLater(call) {
+      const parsed = check(call)
+      const candidates = table.requireServed(call.kind, parsed.model, call.caller.key)
+      if (budgets) await requireMoneyFor(budgets, { call, parsed, table, candidates, groupOf: groupsFor(call, table) })
+      return parsed
     },
     models: key => (key ? table.list.all.filter(({ id }) => coversModel(key.models, id)) : table.list.all),
     find(id, key) {

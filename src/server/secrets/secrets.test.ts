@@ -169,6 +169,7 @@ test('S12: a value of one table cannot be decrypted in another', () => {
     url: 'x',
     state_hash: 'x',
     task_id: 'x',
+    place: 'x',
   }
   const row = { ...names, provider: 'x', api_base: 'x', version: 1 }
   for (const from of tables) {

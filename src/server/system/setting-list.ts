@@ -111,6 +111,8 @@ const limitNames = {
   reserve_bytes_per_token: 'reserveBytesPerToken',
   reserve_server_tool_calls: 'reserveServerToolCalls',
   assumed_output_tokens_per_second: 'assumedOutputTokensPerSecond',
+  max_background_responses: 'maxBackgroundResponses',
+  background_queued_per_key: 'backgroundQueuedPerKey',
   response_cache_bytes: 'responseCacheBytes',
   files_bytes: 'filesBytes',
   batch_calls: 'batchCalls',

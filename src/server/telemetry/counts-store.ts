@@ -14,6 +14,8 @@ export interface Counts {
   readonly webhooks: number
   readonly endpoint_cursors: number
   readonly replies: number
+  readonly background_queued: number
+  readonly background_running: number
   /** How long the most overdue schedule is late in seconds; 0 without one. */
   readonly overdue_s: number
 }
@@ -44,8 +46,14 @@ const countsText = `
     (select count(*) from webhook_deliveries where status = 'processing')::int as webhooks,
     (select count(*) from webhook_cursors where ready_at is not null)::int as endpoint_cursors,
     (select count(*) from webhook_replies where state = 'pending')::int as replies,
+    background.*,
     (select coalesce(extract(epoch from greatest(clock_timestamp() - min(next_due_at), interval '0')), 0)
-     from schedules where next_due_at is not null)::float8 as overdue_s`
+     from schedules where next_due_at is not null)::float8 as overdue_s
+  from (
+    select count(*) filter (where status = 'queued')::int as background_queued,
+           count(*) filter (where status = 'in_progress')::int as background_running
+    from background_responses where status in ('queued', 'in_progress')
+  ) background`
 
 /** Counts of open work. */
 export function countsStore(pool: Pool) {

@@ -74,6 +74,8 @@ export async function startGatewayApp({
     reserveBytesPerToken: 1,
     reserveServerToolCalls: 10,
     assumedOutputTokensPerSecond,
+    maxBackgroundResponses: 50,
+    backgroundQueuedPerKey: 100,
     responseCacheBytes: 1_000_000,
     batchCalls: 8,
     filesBytes: 1_000_000,

@@ -31,6 +31,7 @@ export interface ResponseTable {
   deployment: string
   previous_id: string | null
   is_translated: boolean
+  upstream_id: string | null
   created_at: DefaultTime
   expires_at: Date
 }
@@ -39,6 +40,34 @@ export interface ResponseTable {
 export interface ResponseContentTable extends EncryptedValue {
   principal: string
   id: string
+}
+
+/** Table `background_responses`: responses that run in the background, with their encrypted request until they end. */
+export interface BackgroundResponseTable {
+  principal: string
+  id: string
+  api_key_id: string | null
+  status: string
+  is_stream: boolean
+  next_event: number
+  starts: number
+  is_cancelled: boolean
+  due_at: DefaultTime
+  fence: number
+  lease_owner: string | null
+  lease_until: Date | null
+  created_at: DefaultTime
+  version: number
+  sealed: Buffer | null
+  key_id: string | null
+}
+
+/** Table `background_events`: encrypted events of background responses, several per row. */
+export interface BackgroundEventTable extends EncryptedValue {
+  principal: string
+  id: string
+  place: string
+  last_event: number
 }
 
 /** Table `response_cache`: encrypted answers for repeated requests. */

@@ -1,4 +1,4 @@
-import type { Budgets, Reservation } from '../../budgets/budgets.ts'
+import type { Budgets, Reservation, ReservationRequest } from '../../budgets/budgets.ts'
 import type { Payers } from '../../budgets/store.ts'
 import { isEmbedding } from '../endpoints/embedding-formats.ts'
 import { isEndpoint } from '../endpoints/table.ts'
@@ -38,6 +38,16 @@ export function reservationFor(
   return isLimited.then(isAny => (isAny ? reserve(budgets, payers, incoming) : undefined))
 }
 
+/** Rejects a call that its budgets have no money for now. Reserves nothing. */
+export async function requireMoneyFor(
+  budgets: Pick<Budgets, 'isLimited' | 'requireMoney'>,
+  incoming: Incoming,
+): Promise<void> {
+  const payers = payersOf(incoming.call)
+  if (payers && (incoming.call.caller.key?.isLimited || (await budgets.isLimited(payers))))
+    await budgets.requireMoney(requestFor(payers, incoming))
+}
+
 /** Limits the groups of a call with a reservation to deployments with a known price. */
 export function groupsWithin({ isBudgeted }: Reservation, { call, table, candidates, groupOf }: Incoming) {
   if (!isBudgeted || isCount(call.kind) || table.config.prices.unknown === 'allow') return { candidates, groupOf }
@@ -45,15 +55,17 @@ export function groupsWithin({ isBudgeted }: Reservation, { call, table, candida
   return { candidates: priced(candidates), groupOf: (name: string) => priced(groupOf(name)) }
 }
 
-function reserve(
+const reserve = (
   budgets: Pick<Budgets, 'reserve'>,
   payers: Payers,
   incoming: Incoming,
-): Reservation | Promise<Reservation> {
+): Reservation | Promise<Reservation> => budgets.reserve(requestFor(payers, incoming))
+
+function requestFor(payers: Payers, incoming: Incoming): ReservationRequest {
   const { call, parsed } = incoming
   const isFree = isCount(call.kind)
   const { amountUsd, tokens, unknown } = isFree ? free : worstOf(incoming)
-  return budgets.reserve({
+  return {
     requestId: call.requestId,
     payers,
     amountUsd,
@@ -63,7 +75,7 @@ function reserve(
     isReserved: !isFree,
     principal: call.caller.principal,
     orphanRow: () => lostRow(call, parsed, amountUsd ?? '0'),
-  })
+  }
 }
 
 /** Token counts are free, but count as requests. */

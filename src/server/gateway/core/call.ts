@@ -94,6 +94,8 @@ export interface Call {
   readonly signal: CancelSignal
   /** Stops the call. Present for calls of clients; calls of a session end with its run. */
   readonly stop?: () => void
+  /** Called once the budgets and limits have admitted the call, before its first attempt. */
+  readonly onAdmitted?: () => void
 }
 
 /**

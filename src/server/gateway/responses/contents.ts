@@ -2,7 +2,7 @@ import { nextVersion, type RowCipher } from '../../db/encrypted-rows.ts'
 import { type Json, recordsOf } from '../../platform/json.ts'
 import type { Log } from '../../platform/log.ts'
 import { sinceCompaction } from '../formats/openai-responses/compaction.ts'
-import type { ResponseName, ResponseRow, ResponseStore } from './store.ts'
+import type { NewResponseRow, ResponseName, ResponseRow, ResponseStore } from './store.ts'
 
 /** Stored content of a response: the input items of its request, and the response. */
 export interface ResponseContent {
@@ -28,7 +28,7 @@ export function createStoredResponses({ store, cipher, log }: Deps) {
 
   return {
     /** Stores a response in the background; a failure is logged, and the response cannot be continued. */
-    save(row: ResponseRow, content: ResponseContent | undefined): void {
+    save(row: NewResponseRow, content: ResponseContent | undefined): void {
       const { principal, id } = row
       const bound = { principal, id, version: nextVersion(undefined) }
       const encrypted = content && { ...bound, ...cipher.encrypt(JSON.stringify(content), bound) }

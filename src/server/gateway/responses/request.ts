@@ -3,14 +3,15 @@ import { isAbsent, isRecord, type Json } from '../../platform/json.ts'
 import { keysOf, ownMembers } from '../bytes/json-members.ts'
 import { checkSize } from '../core/request-checks.ts'
 
-/** Settings of a Responses request about stored responses. */
+/** Settings of a Responses request about stored and background responses. */
 export interface StateRequest {
   readonly previousId: string | undefined
   /** False: the response must not be stored. */
   readonly isStored: boolean
+  readonly isBackground: boolean
 }
 
-const names = ['previous_response_id', 'store', 'conversation'] as const
+const names = ['previous_response_id', 'store', 'conversation', 'background'] as const
 const keys = keysOf(names)
 const inputKey = keysOf(['input'])
 
@@ -21,7 +22,7 @@ export function readStateRequest(body: Buffer): StateRequest | undefined {
   checkSize(members)
   const [duplicate] = members.duplicates
   if (duplicate !== undefined) throw invalid(`${duplicate} is given twice`)
-  const [previous, store, conversation] = members.values.map(
+  const [previous, store, conversation, background] = members.values.map(
     span => span && (JSON.parse(body.toString('utf8', span.start, span.end)) as unknown),
   )
   if (!isAbsent(conversation))
@@ -29,7 +30,12 @@ export function readStateRequest(body: Buffer): StateRequest | undefined {
   if (!isAbsent(store) && typeof store !== 'boolean') throw invalid('store must be a boolean')
   if (!isAbsent(previous) && (typeof previous !== 'string' || previous === ''))
     throw invalid('previous_response_id must be a non-empty string')
-  return { previousId: isAbsent(previous) ? undefined : String(previous), isStored: store !== false }
+  if (!isAbsent(background) && typeof background !== 'boolean') throw invalid('background must be a boolean')
+  return {
+    previousId: isAbsent(previous) ? undefined : String(previous),
+    isStored: store !== false,
+    isBackground: background === true,
+  }
 }
 
 /** Returns the input items of a request; a string becomes one message. */

@@ -1,29 +1,37 @@
 import type { FastifyInstance } from 'fastify'
 import { openAiRoutes } from '../../../contract/openai.ts'
-import { bind } from '../../http/bind.ts'
+import type { Input } from '../../../contract/route.ts'
+import { bind, routeSchema } from '../../http/bind.ts'
 import type { Caller } from '../../http/caller.ts'
+import { fastifyPaths } from '../../http/paths.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
 import type { Json } from '../../platform/json.ts'
+import type { Background } from '../background/background.ts'
 import type { Gateway } from '../gateway.ts'
-import { noResponse } from './calls.ts'
+import { createAnswer } from '../serve-calls.ts'
 import type { ResponseContent, StoredResponses } from './contents.ts'
+import { noResponse } from './preparation.ts'
 import type { RequestTo } from './upstream.ts'
 
 interface Deps {
   readonly gateway: Pick<Gateway, 'deployment'>
   readonly stored: StoredResponses
+  readonly background: Background
   readonly requestTo: RequestTo
 }
 
 type Place = { readonly content: ResponseContent } | { readonly request: (request: PlaceRequest) => Promise<Json> }
 type PlaceRequest = Omit<Parameters<RequestTo>[1], 'id'>
 
-/** Serves stored responses: translated ones from the database, others from the upstream that stores them. */
-export function serveResponses(app: FastifyInstance, { gateway, stored, requestTo }: Deps): void {
+/**
+ * Serves stored responses: translated ones and those of the background from the database, others from the upstream that
+ * stores them.
+ */
+export function serveResponses(app: FastifyInstance, { gateway, stored, background, requestTo }: Deps): void {
   const placeOf = async (id: string, { principal }: Caller): Promise<Place> => {
     const row = await stored.find({ principal, id })
     if (!row) throw noResponse(id)
-    if (row.is_translated) {
+    if (row.is_translated || row.upstream_id !== null) {
       const content = await stored.content({ principal, id })
       if (!content) throw noResponse(id)
       return { content }
@@ -38,21 +46,28 @@ export function serveResponses(app: FastifyInstance, { gateway, stored, requestT
     return { request: request => requestTo(deployment, { id, ...request }) }
   }
 
-  bind(app, openAiRoutes.response, async ({ params, query }, caller) => {
-    if (query.stream === true) throw invalid('stream must be false: a stored response is returned whole')
-    const place = await placeOf(params.response_id, caller)
-    const found = 'content' in place ? place.content.response : await place.request({ method: 'GET', rest: '' })
-    return { ...found, id: params.response_id, object: 'response' as const }
-  })
+  const read = async (id: string, caller: Caller): Promise<Json> => {
+    const running = await background.unfinished({ principal: caller.principal, id })
+    const place = running ? undefined : await placeOf(id, caller)
+    const found = place && ('content' in place ? place.content.response : place.request({ method: 'GET', rest: '' }))
+    return { ...(running ?? (await found)), id, object: 'response' }
+  }
+
+  serveReadOrStream(app, { read, stored, background })
 
   bind(app, openAiRoutes.deleteResponse, async ({ params: { response_id: id } }, caller) => {
-    const place = await placeOf(id, caller)
-    if ('request' in place) await place.request({ method: 'DELETE', rest: '' })
-    await stored.remove({ principal: caller.principal, id })
+    const name = { principal: caller.principal, id }
+    const isRunning = (await background.unfinished(name)) !== undefined
+    const place = isRunning ? undefined : await placeOf(id, caller)
+    if (place && 'request' in place) await place.request({ method: 'DELETE', rest: '' })
+    await stored.remove(name)
+    background.noteDeleted(name)
     return { id, object: 'response', deleted: true }
   })
 
   bind(app, openAiRoutes.responseInput, async ({ params: { response_id: id }, query }, caller) => {
+    const input = await background.input({ principal: caller.principal, id })
+    if (input) return pageOf(itemsOf(id, input), query)
     const place = await placeOf(id, caller)
     if ('content' in place) return pageOf(itemsOf(id, place.content.input), query)
     const search = new URLSearchParams(
@@ -63,11 +78,49 @@ export function serveResponses(app: FastifyInstance, { gateway, stored, requestT
   })
 
   bind(app, openAiRoutes.cancelResponse, async ({ params: { response_id: id } }, caller) => {
+    const isBackground = await background.cancel({ principal: caller.principal, id })
     const place = await placeOf(id, caller)
+    if (isBackground && 'content' in place) return { ...place.content.response, id, object: 'response' as const }
     if ('content' in place) throw invalid(`response ${id} was not created in the background and is already complete`)
     return { ...(await place.request({ method: 'POST', rest: '/cancel' })), id, object: 'response' as const }
   })
 }
+
+interface Reading extends Pick<Deps, 'stored' | 'background'> {
+  readonly read: (id: string, caller: Caller) => Promise<Json>
+}
+
+type ReadInput = Input<typeof openAiRoutes.response>
+
+/** Serves a response whole, or as the events of a background response. */
+function serveReadOrStream(app: FastifyInstance, { read, stored, background }: Reading): void {
+  const route = openAiRoutes.response
+  for (const url of fastifyPaths(route)) {
+    app.route({
+      method: route.method,
+      url,
+      config: { route },
+      schema: routeSchema(route),
+      async handler(request, reply) {
+        const { response_id: id } = request.params as ReadInput['params']
+        const { stream, starting_after: startingAfter } = request.query as ReadInput['query']
+        if (stream !== true) {
+          if (startingAfter !== undefined) throw invalid('starting_after requires stream=true')
+          return reply.send(await read(id, request.caller))
+        }
+        const name = { principal: request.caller.principal, id }
+        if (!(await stored.find(name))) throw noResponse(id)
+        const resumed: Pick<Gateway, 'call'> = {
+          call: (call, sink) => background.resume({ name, startingAfter }, call, sink),
+        }
+        await createAnswer(resumed, route)({ request, body: noBody }, reply, { kind: 'responses' })
+        return reply
+      },
+    })
+  }
+}
+
+const noBody: Buffer = Buffer.alloc(0)
 
 /** Adds ids to items, because clients page by them. */
 const itemsOf = (id: string, input: readonly Json[]): readonly Json[] =>

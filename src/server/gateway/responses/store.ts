@@ -10,13 +10,21 @@ export interface ResponseName {
   readonly id: string
 }
 
-/** Response that a caller may continue. */
-export interface ResponseRow extends ResponseName {
+/** Response to store. */
+export interface NewResponseRow extends ResponseName {
   /** Id of the deployment that served the response. */
   readonly deployment: string
   readonly previous_id: string | null
   /** True: the contents are stored here. False: they are stored at the upstream. */
   readonly is_translated: boolean
+}
+
+/** Response that a caller may continue. */
+export interface ResponseRow extends NewResponseRow {
+  /** Id at the upstream, for a background response of a caller that the upstream stores; null for the same id. */
+  readonly upstream_id: string | null
+  /** Status of a background response; null for others. */
+  readonly background_status: string | null
 }
 
 type ContentRow = BoundRow<'response_contents'> & EncryptedValue
@@ -46,7 +54,7 @@ export type ResponseStore = ReturnType<typeof responseStore>
 
 export function responseStore(pool: Pool) {
   return {
-    async insert(row: ResponseRow, content: ContentRow | undefined): Promise<void> {
+    async insert(row: NewResponseRow, content: ContentRow | undefined): Promise<void> {
       const values = [row.principal, row.id, row.deployment, row.previous_id, row.is_translated]
       if (!content) {
         await pool.query(insertText, values)
@@ -61,8 +69,9 @@ export function responseStore(pool: Pool) {
 
     async find({ principal, id }: ResponseName): Promise<ResponseRow | undefined> {
       const text = `
-        select principal, id, deployment, previous_id, is_translated from responses
-        where principal = $1 and id = $2 and ${isAlive}`
+        select r.principal, r.id, r.deployment, r.previous_id, r.is_translated, r.upstream_id, b.status as background_status
+        from responses r left join background_responses b using (principal, id)
+        where r.principal = $1 and r.id = $2 and r.${isAlive}`
       return (await pool.query<ResponseRow>(text, [principal, id])).rows[0]
     },
 

@@ -62,6 +62,7 @@ const byName: Readonly<Record<string, string>> = {
   status: 'Only objects with this status',
   'statuses[]': 'Only sessions with one of these statuses',
   stream: 'True answers with a stream',
+  starting_after: 'Number of the last event that the client has; only with stream=true',
   ticket: 'A ticket that `POST /v1/sessions/{session_id}/events/tickets` returned',
   type: 'Only results of this type',
   'types[]': 'Only events of these types',

@@ -160,6 +160,11 @@ export const catalogue = {
     help: 'Webhooks in progress, sessions with unsent endpoint events and unsent replies; the same on all replicas',
     labels: ['kind'],
   },
+  switchyard_background_responses: {
+    type: 'gauge',
+    help: 'Background responses that wait or run, in the database; the same on all replicas',
+    labels: ['status'],
+  },
   switchyard_schedule_runs_total: {
     type: 'counter',
     help: 'Runs of schedules that this process settled, by state',

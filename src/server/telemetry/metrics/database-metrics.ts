@@ -53,6 +53,7 @@ const ofTables = [
   'switchyard_leases',
   'switchyard_sandboxes',
   'switchyard_deliveries_queued',
+  'switchyard_background_responses',
   'switchyard_schedules_overdue_seconds',
 ] as const
 
@@ -66,6 +67,9 @@ function show(instruments: Instruments, counts: Counts, sessions: number): void 
   instruments.set('switchyard_leases', counts.leases)
   instruments.set('switchyard_sandboxes', counts.sandboxes)
   instruments.set('switchyard_schedules_overdue_seconds', counts.overdue_s)
+  const background = { queued: counts.background_queued, in_progress: counts.background_running }
+  for (const [status, count] of Object.entries(background))
+    instruments.set('switchyard_background_responses', count, { status })
   const queues = { webhook: counts.webhooks, endpoint: counts.endpoint_cursors, reply: counts.replies }
   for (const [kind, count] of Object.entries(queues)) instruments.set('switchyard_deliveries_queued', count, { kind })
 }

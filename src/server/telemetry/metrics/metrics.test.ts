@@ -19,6 +19,8 @@ const counts = {
   webhooks: 0,
   endpoint_cursors: 5,
   replies: 0,
+  background_queued: 3,
+  background_running: 2,
   overdue_s: 0,
 }
 

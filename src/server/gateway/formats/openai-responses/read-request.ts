@@ -52,7 +52,7 @@ function readResponse(request: Json, context: ClientContext, shown = request): R
     extras,
   })
   noteDropped(request, { extras, chain: context.chain }, note)
-  const echo = echoOf(shown, context)
+  const echo = repeatedFields(shown, context.chain)
   return {
     body,
     degraded,
@@ -106,7 +106,8 @@ function checkServable(request: Json): void {
   for (const field of ['previous_response_id', 'conversation', 'prompt']) {
     if (!isAbsent(request[field])) throw invalid(`${field} is not supported; send the whole input instead`)
   }
-  if (request['background'] === true) throw invalid('background must be false: background responses are not supported')
+  if (request['background'] === true)
+    throw invalid('background must be false: only POST /v1/responses runs in the background')
 }
 
 /** Value of `include` that requests logprobs. */
@@ -139,7 +140,7 @@ function noteDropped(request: Json, { extras, chain }: Carried, note: Note): voi
 }
 
 /** Returns the response fields that repeat the request, as OpenAI's do. */
-function echoOf(request: Json, { chain }: ClientContext): Json {
+export function repeatedFields(request: Json, chain: ClientContext['chain']): Json {
   const { effort = null, summary = null } = recordOf(request['reasoning'])
   return {
     instructions: textIn(request['instructions']) ?? null,
