@@ -1,4 +1,5 @@
 import { a2aRoutes } from './a2a.ts'
+import { agUiRoutes } from './ag-ui.ts'
 import { agentRoutes } from './agents.ts'
 import { approvalRoutes } from './approvals.ts'
 import { auditRoutes } from './audit.ts'
@@ -76,6 +77,7 @@ export const api = {
   ManagedSessions: dialectSessionRoutes,
   SessionThreads: threadRoutes,
   A2a: a2aRoutes,
+  AgUi: agUiRoutes,
   Approvals: approvalRoutes,
   CustomTools: customToolRoutes,
   Schedules: scheduleRoutes,
@@ -114,6 +116,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   ManagedSessions: 'Managed Agents',
   SessionThreads: 'Managed Agents',
   A2a: 'A2A',
+  AgUi: 'AG-UI',
   WebhookReplies: 'Webhooks',
   WebhookCounts: 'Webhooks',
   CustomTools: 'Custom tools',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Preview } from '../sessions/log/remote-previews.ts'
+import type { Preview } from './remote-previews.ts'
 import { Pieces } from './pieces.ts'
 
 const piece = (event_id: string, text: string): Preview => ({

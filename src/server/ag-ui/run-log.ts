@@ -1,0 +1,85 @@
+import type { SessionEvent } from '../../contract/events.ts'
+import type { EventStore } from '../sessions/log/event-store.ts'
+import { followLog } from '../sessions/log/following.ts'
+import type { LiveEvents } from '../sessions/log/live-events.ts'
+import { eventOf } from '../sessions/log/log-page.ts'
+import type { AgUiEvent } from './events.ts'
+import { RunReading } from './run-reading.ts'
+import type { StoredRun } from './thread-store.ts'
+import type { ThreadCall } from './thread-calls.ts'
+
+interface Deps {
+  readonly events: Pick<EventStore, 'boundedPage' | 'seqOfPrompt'>
+  readonly live: Pick<LiveEvents, 'subscribe' | 'generated'>
+}
+
+/** A thread as its last run has left it. */
+export interface ThreadReading {
+  /** Event that ended the run while one of its prompts went on; undefined when the run has not ended, or its prompts have. */
+  readonly continuesAfter: number | undefined
+  /** The calls that wait for an answer now. */
+  readonly questions: readonly ThreadCall[]
+}
+
+/** Reads runs from the logs of their sessions, and follows them. */
+export type RunLog = ReturnType<typeof createRunLog>
+
+export function createRunLog({ events, live }: Deps) {
+  /** Yields the events after `after` that the log has now. */
+  async function* stored(sessionId: string, after: number): AsyncGenerator<SessionEvent> {
+    for (let last = after; ; ) {
+      const page = await events.boundedPage(sessionId, last)
+      yield* page?.events ?? []
+      last = page?.events.at(-1)?.seq ?? last
+      if (!page || page.events.length === 0 || last >= page.last) return
+    }
+  }
+
+  /** Returns the reading of a run as of its start: it knows the tool calls that its prompts have made before. */
+  async function begun(run: StoredRun): Promise<RunReading> {
+    const reading = new RunReading(run)
+    const [first] = run.prompt_ids
+    const seq = first === undefined ? undefined : await events.seqOfPrompt(run.session_id, first)
+    for await (const event of stored(run.session_id, Math.min((seq ?? 1) - 1, run.after_seq))) {
+      if (event.seq > run.after_seq) break
+      reading.recall(event)
+    }
+    return reading
+  }
+
+  return {
+    /** Reads the log up to its current end. */
+    async read(run: StoredRun): Promise<ThreadReading> {
+      const reading = await begun(run)
+      let endedAt: number | undefined
+      for await (const event of stored(run.session_id, run.after_seq)) {
+        if (reading.isOver) reading.recall(event)
+        else reading.take(event)
+        if (reading.isOver) endedAt ??= reading.isUnfinished ? event.seq : Number.NaN
+      }
+      return {
+        continuesAfter: Number.isNaN(endedAt) ? undefined : endedAt,
+        questions: reading.questions,
+      }
+    },
+
+    /** Returns the ids of messages that the agent has written since the start of a run. */
+    async messagesOf({ session_id, after_seq }: StoredRun): Promise<ReadonlySet<string>> {
+      const ids = new Set<string>()
+      for await (const { id, type } of stored(session_id, after_seq)) if (type.startsWith('agent.')) ids.add(id)
+      return ids
+    },
+
+    begun,
+
+    /** Yields the events of a run from its start, until it ends or the signal aborts. */
+    async *follow(run: StoredRun, reading: RunReading, signal: AbortSignal): AsyncGenerator<AgUiEvent> {
+      const position = { sessionId: run.session_id, after: run.after_seq }
+      for await (const frame of followLog(live, position, { signal, withTexts: true })) {
+        yield* 'seq' in frame ? reading.take(eventOf(frame)) : reading.preview(frame)
+        if (reading.isOver) return
+      }
+      if (!signal.aborted) yield* reading.lost()
+    },
+  }
+}
