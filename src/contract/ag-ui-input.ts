@@ -30,8 +30,8 @@ const AgUiMessage = named(
       content: Type.Optional(
         Value('A text; for `user` and `tool` also a list of parts: `text`, `image`, `audio`, `video`, `document`'),
       ),
-      toolCallId: Type.Optional(Type.String({ maxLength: 255, description: 'With `tool`: the call that it answers' })),
-      error: Type.Optional(Type.String({ description: 'With `tool`: why the tool failed' })),
+      toolCallId: Type.Optional(Nullable(Type.String({ maxLength: 255 }), 'With `tool`: the call that it answers')),
+      error: Type.Optional(Nullable(Type.String(), 'With `tool`: why the tool failed')),
     },
     open,
   ),
@@ -45,7 +45,7 @@ const AgUiTool = named(
     {
       name: Type.String({ description: '1 to 128 letters, digits, `_` and `-`' }),
       description: Type.String(),
-      parameters: Type.Optional(JsonObject),
+      parameters: Type.Optional(Nullable(JsonObject, 'JSON Schema of the arguments, with `"type": "object"`')),
     },
     open,
   ),

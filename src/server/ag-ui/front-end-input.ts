@@ -48,8 +48,7 @@ export async function checkTools(
 
 /** Returns the declaration of a tool as agents have it. */
 function toolEntry({ name, description, parameters }: AgUiTool, at: number, all: readonly AgUiTool[]): Json {
-  const schema = parameters === undefined ? {} : parameters
-  const entry = { type: 'custom', name, description, input_schema: { type: 'object', ...schema } }
+  const entry = { type: 'custom', name, description, input_schema: { type: 'object', ...parameters } }
   const others = all.slice(0, at).map(other => other.name)
   const wrong = customEntryProblem(entry, others)
   if (wrong) throw invalid(`tools[${at}]${wrong.field.replace('input_schema', 'parameters')} ${wrong.problem}`)

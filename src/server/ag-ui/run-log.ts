@@ -38,9 +38,11 @@ export function createRunLog({ events, live }: Deps) {
   /** Returns the reading of a run as of its start: it knows the tool calls that its prompts have made before. */
   async function begun(run: StoredRun): Promise<RunReading> {
     const reading = new RunReading(run)
-    const [first] = run.prompt_ids
-    const seq = first === undefined ? undefined : await events.seqOfPrompt(run.session_id, first)
-    for await (const event of stored(run.session_id, Math.min((seq ?? 1) - 1, run.after_seq))) {
+    const [first = ''] = run.prompt_ids
+    const seq = (await events.seqOfPrompt(run.session_id, first)) ?? 1
+    // Most runs begin with their first prompt.
+    if (seq > run.after_seq) return reading
+    for await (const event of stored(run.session_id, seq - 1)) {
       if (event.seq > run.after_seq) break
       reading.recall(event)
     }
@@ -51,22 +53,27 @@ export function createRunLog({ events, live }: Deps) {
     /** Reads the log up to its current end. */
     async read(run: StoredRun): Promise<ThreadReading> {
       const reading = await begun(run)
-      let endedAt: number | undefined
+      let continuesAfter: number | undefined
       for await (const event of stored(run.session_id, run.after_seq)) {
-        if (reading.isOver) reading.recall(event)
-        else reading.take(event)
-        if (reading.isOver) endedAt ??= reading.isUnfinished ? event.seq : Number.NaN
+        if (reading.isOver) {
+          reading.recall(event)
+          continue
+        }
+        reading.take(event)
+        if (reading.isOver && reading.isUnfinished) continuesAfter = event.seq
       }
-      return {
-        continuesAfter: Number.isNaN(endedAt) ? undefined : endedAt,
-        questions: reading.questions,
-      }
+      return { continuesAfter, questions: reading.questions }
     },
 
-    /** Returns the ids of messages that the agent has written since the start of a run. */
-    async messagesOf({ session_id, after_seq }: StoredRun): Promise<ReadonlySet<string>> {
+    /** Returns the ids of the messages that the agent has written in a run so far. */
+    async messagesOf(run: StoredRun): Promise<ReadonlySet<string>> {
+      const reading = await begun(run)
       const ids = new Set<string>()
-      for await (const { id, type } of stored(session_id, after_seq)) if (type.startsWith('agent.')) ids.add(id)
+      for await (const event of stored(run.session_id, run.after_seq)) {
+        if (event.type.startsWith('agent.')) ids.add(event.id)
+        reading.take(event)
+        if (reading.isOver) break
+      }
       return ids
     },
 

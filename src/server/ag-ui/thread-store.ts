@@ -12,7 +12,7 @@ export interface ThreadName {
 }
 
 /** What the front-end gives to the model. */
-export interface StoredFrontEnd {
+interface StoredFrontEnd {
   readonly tools: readonly Json[]
   readonly text: string
 }
@@ -33,7 +33,7 @@ export interface StoredRun extends FrontEndRun {
   readonly state: unknown
 }
 
-export interface NewRun extends StoredRun {
+interface NewRun extends StoredRun {
   readonly message_ids: readonly string[]
 }
 
