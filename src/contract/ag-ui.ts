@@ -18,7 +18,9 @@ export const agUiRoutes = {
     params: Type.Object({ agent: Type.String({ description: 'Id of the agent' }) }),
     body: AgUiRunInput,
     responses: {
-      200: Type.String({ description: 'Server-sent events, each an event of AG-UI, from `RUN_STARTED` to the end of the run' }),
+      200: Type.String({
+        description: 'Server-sent events, each an event of AG-UI, from `RUN_STARTED` to the end of the run',
+      }),
     },
     produces: 'text/event-stream',
     summary: 'Run an agent for a front-end',

@@ -63,14 +63,26 @@ test('a conversation: texts in pieces, reasoning, tool calls with results, and o
   const first = await chat.say(
     saying({ thinking: 'Hm.', text: 'Looking.', ...bash('echo found') }, { text: 'It is found, I think so.' }),
   )
-  assert.deepEqual([first[0]?.type, first[0]?.['protocolVersion'], first.at(-1)?.type], ['RUN_STARTED', '1.0', 'RUN_FINISHED'])
+  assert.deepEqual(
+    [first[0]?.type, first[0]?.['protocolVersion'], first.at(-1)?.type],
+    ['RUN_STARTED', '1.0', 'RUN_FINISHED'],
+  )
   assert.deepEqual(outcomeOf(first), { type: 'success' })
-  for (const type of ['REASONING_MESSAGE_CONTENT', 'STEP_STARTED', 'STEP_FINISHED', 'TOOL_CALL_ARGS', 'TOOL_CALL_RESULT'])
+  for (const type of [
+    'REASONING_MESSAGE_CONTENT',
+    'STEP_STARTED',
+    'STEP_FINISHED',
+    'TOOL_CALL_ARGS',
+    'TOOL_CALL_RESULT',
+  ])
     assert.ok(typesOf(first).includes(type), type)
   assert.ok(typesOf(first).filter(type => type === 'TEXT_MESSAGE_CONTENT').length > 3, 'the texts come in pieces')
   assert.deepEqual(textsOf(chat), ['Looking.', 'It is found, I think so.'])
   const roles = chat.agent.messages.map(({ role }) => role)
-  assert.deepEqual(roles.filter(role => role !== 'reasoning'), ['user', 'assistant', 'tool', 'assistant'])
+  assert.deepEqual(
+    roles.filter(role => role !== 'reasoning'),
+    ['user', 'assistant', 'tool', 'assistant'],
+  )
   assert.match(String(chat.agent.messages.find(({ role }) => role === 'tool')?.content), /found/)
 
   const second = await chat.say(saying({ text: 'Again.' }), {
@@ -153,7 +165,9 @@ test('front-end and agent share a state', async () => {
     { op: 'add', path: '/steps/-', value: 'cook' },
   ]
   const change = { tool_calls: [{ name: 'update_shared_state', input: { operations } }] }
-  const wrong = { tool_calls: [{ name: 'update_shared_state', input: { operations: [{ op: 'remove', path: '/no' }] } }] }
+  const wrong = {
+    tool_calls: [{ name: 'update_shared_state', input: { operations: [{ op: 'remove', path: '/no' }] } }],
+  }
   const events = await chat.say(saying(change, wrong, { text: 'Changed.' }))
   assert.deepEqual(chat.agent.state, { title: 'Stew', steps: ['cut', 'cook'] })
   assert.equal(typesOf(events).filter(type => type === 'STATE_DELTA').length, 1)
@@ -208,7 +222,11 @@ test('two requests at once with one run start it once', async () => {
 })
 
 test('a run that is stopped is cancelled', async () => {
-  const body = { threadId: crypto.randomUUID(), runId: 'stop', messages: [user(saying({ text: 'Never ending', pauseAtFrame: 3 }))] }
+  const body = {
+    threadId: crypto.randomUUID(),
+    runId: 'stop',
+    messages: [user(saying({ text: 'Never ending', pauseAtFrame: 3 }))],
+  }
   const response = await open(service, `POST /ag-ui/${agent}`, { body })
   const frames: string[] = []
   response.setEncoding('utf8').on('data', chunk => frames.push(chunk))
@@ -249,13 +267,33 @@ const wrongInputs: readonly (readonly [input: object, status: number, problem: R
   [{ threadId: '' }, 400, /threadId/],
   [{ runId: 'a\nb' }, 400, /runId/],
   [{ messages: [{ id: 'x', role: 'user', content: '' }] }, 400, /messages\[0\]\.content must not be blank/],
-  [{ messages: [user([{ type: 'image', source: { type: 'url', value: 'https://example.com/a.png' } }])] }, 400, /source is not supported/],
-  [{ messages: [user([{ type: 'image', source: { type: 'data', value: '*', mimeType: 'image/png' } }])] }, 400, /messages\[0\]\.content\[0\]/],
-  [{ messages: [user('Hi')], tools: [{ name: 'bash', description: '' }] }, 400, /tools\[0\]\.name bash is the name of a built-in tool/],
+  [
+    { messages: [user([{ type: 'image', source: { type: 'url', value: 'https://example.com/a.png' } }])] },
+    400,
+    /source is not supported/,
+  ],
+  [
+    { messages: [user([{ type: 'image', source: { type: 'data', value: '*', mimeType: 'image/png' } }])] },
+    400,
+    /messages\[0\]\.content\[0\]/,
+  ],
+  [
+    { messages: [user('Hi')], tools: [{ name: 'bash', description: '' }] },
+    400,
+    /tools\[0\]\.name bash is the name of a built-in tool/,
+  ],
   [{ messages: [user('Hi')], tools: [readFile, readFile] }, 400, /tools\[1\]\.name read_file is already used/],
-  [{ messages: [user('Hi')], tools: [{ ...readFile, parameters: { type: 'list' } }] }, 400, /tools\[0\]\.parameters must be a JSON Schema/],
+  [
+    { messages: [user('Hi')], tools: [{ ...readFile, parameters: { type: 'list' } }] },
+    400,
+    /tools\[0\]\.parameters must be a JSON Schema/,
+  ],
   [{ messages: [user('Hi')], tools: [{ ...readFile, parameters: { properties: 7 } }] }, 400, /tools\[0\]\.parameters /],
-  [{ messages: [user('Hi')], tools: [{ ...readFile, name: 'update_shared_state' }] }, 400, /name of the tool for the shared state/],
+  [
+    { messages: [user('Hi')], tools: [{ ...readFile, name: 'update_shared_state' }] },
+    400,
+    /name of the tool for the shared state/,
+  ],
   [{ messages: [user('Hi')], state: { long: 'x'.repeat(100_000) } }, 400, /state must have at most 100000 characters/],
 ]
 

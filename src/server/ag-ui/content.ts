@@ -48,7 +48,9 @@ function binaryPart({ data, mimeType, filename }: Json, place: string): UserCont
 }
 
 const notHere = (field: string) =>
-  invalid(`${field} is not supported: this service loads no files from other places; send the content as base64 in a source of type data`)
+  invalid(
+    `${field} is not supported: this service loads no files from other places; send the content as base64 in a source of type data`,
+  )
 
 const mediaTypeIn = (mimeType: unknown) =>
   typeof mimeType === 'string' && mimeType !== '' ? { media_type: mimeType.slice(0, 200) } : {}

@@ -63,7 +63,10 @@ const wrongContents: readonly (readonly [content: unknown, problem: RegExp])[] =
   [7, /messages\[0\]\.content must be a text or a list of parts/],
   [[null], /messages\[0\]\.content\[0\] must be an object/],
   [[{ type: 'video' }], /messages\[0\]\.content\[0\]\.source\.value must be a text/],
-  [[{ type: 'image', source: { type: 'url', value: 'https://example.com/a.png' } }], /content\[0\]\.source is not supported: .* send the content as base64/],
+  [
+    [{ type: 'image', source: { type: 'url', value: 'https://example.com/a.png' } }],
+    /content\[0\]\.source is not supported: .* send the content as base64/,
+  ],
   [[{ type: 'image', source: { type: 'file', value: 'file_1' } }], /content\[0\]\.source is not supported/],
   [[{ type: 'binary', mimeType: 'image/png', url: 'https://example.com' }], /content\[0\] is not supported/],
   [[{ type: 'hologram' }], /content\[0\]\.type must be text, image, audio, video or document/],
@@ -108,7 +111,11 @@ const uncovered: readonly (readonly [more: object, questions: readonly ThreadCal
   [{}, [approval], /resume must answer interrupt evt_1 \(bash\)/],
   [{}, [call], /messages must have the result of tool call evt_2 \(read_file\)/],
   [answers({}), [approval, call], /resume\[0\]\.payload\.approved must be true or false/],
-  [answers({ payload: { approved: false, editedArgs: {} } }), [approval], /editedArgs must be an object, together with/],
+  [
+    answers({ payload: { approved: false, editedArgs: {} } }),
+    [approval],
+    /editedArgs must be an object, together with/,
+  ],
   [answers({ payload: { approved: false, reason: 7 } }), [approval], /resume\[0\]\.payload\.reason must be a text/],
 ]
 
@@ -123,7 +130,10 @@ test('answers come before the message of the user, and entries that answer nothi
     { interruptId: 'evt_1', status: 'resolved', payload: true },
   ]
   const { events, ignored } = read(input([agent('a'), tool('evt_2'), user('u')], { resume }), [approval, call])
-  assert.deepEqual(events.map(({ type }) => type), ['user.tool_confirmation', 'user.custom_tool_result', 'user.message'])
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    ['user.tool_confirmation', 'user.custom_tool_result', 'user.message'],
+  )
   assert.deepEqual(ignored, ['resume[0]'])
 })
 

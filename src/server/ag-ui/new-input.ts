@@ -103,7 +103,9 @@ function resultOf({ id, name }: ThreadCall, messages: readonly AgUiMessage[]): P
   const at = messages.findLastIndex(({ role, toolCallId }) => role === 'tool' && toolCallId === id)
   const message = messages[at]
   if (!message)
-    throw invalid(`messages must have the result of tool call ${id} (${name}): a message with role "tool" and this toolCallId`)
+    throw invalid(
+      `messages must have the result of tool call ${id} (${name}): a message with role "tool" and this toolCallId`,
+    )
   const place = `messages[${at}]`
   const sent = contentOf(message, place)
   if (sent.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0) > maxCustomResultChars)
@@ -125,7 +127,11 @@ function resultPart(part: UserContent, place: string): ResultPart[] {
   if (part.type === 'text') return part.text === '' ? [] : [part]
   if (part.type !== 'file' || part.data === undefined)
     throw invalid(`${place} must be a text, or an image or a document in a source of type data`)
-  const source = { type: 'base64', data: part.data, ...(part.media_type !== undefined && { media_type: part.media_type }) }
+  const source = {
+    type: 'base64',
+    data: part.data,
+    ...(part.media_type !== undefined && { media_type: part.media_type }),
+  }
   return [{ type: part.media_type?.startsWith('image/') ? 'image' : 'document', source }]
 }
 
@@ -149,6 +155,16 @@ function decisionIn(payload: unknown, tool_use_id: string, field: string): Answe
   if (!isAbsent(editedArgs) && (!isRecord(editedArgs) || !approved))
     throw invalid(`${field}.editedArgs must be an object, together with "approved": true`)
   if (approved)
-    return { type: 'user.tool_confirmation', tool_use_id, result: 'allow', ...(!isAbsent(editedArgs) && { input: editedArgs }) }
-  return { type: 'user.tool_confirmation', tool_use_id, result: 'deny', ...(!isAbsent(reason) && { deny_message: String(reason) }) }
+    return {
+      type: 'user.tool_confirmation',
+      tool_use_id,
+      result: 'allow',
+      ...(!isAbsent(editedArgs) && { input: editedArgs }),
+    }
+  return {
+    type: 'user.tool_confirmation',
+    tool_use_id,
+    result: 'deny',
+    ...(!isAbsent(reason) && { deny_message: String(reason) }),
+  }
 }

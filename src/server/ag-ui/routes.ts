@@ -80,7 +80,9 @@ function beginStream({ slots, keys, shutdown }: Deps, caller: Caller, reply: Fas
 
 /** Clients send an empty object by default. */
 const ofNoUse = ({ forwardedProps: props }: AgUiRunInput): string[] =>
-  props === undefined || props === null || (isRecord(props) && Object.keys(props).length === 0) ? [] : ['forwardedProps']
+  props === undefined || props === null || (isRecord(props) && Object.keys(props).length === 0)
+    ? []
+    : ['forwardedProps']
 
 /** Writes the events of a run, each after the reader has taken the one before. */
 async function writeRun(

@@ -5,8 +5,8 @@ import type { LiveEvents } from '../sessions/log/live-events.ts'
 import { eventOf } from '../sessions/log/log-page.ts'
 import type { AgUiEvent } from './events.ts'
 import { RunReading } from './run-reading.ts'
-import type { StoredRun } from './thread-store.ts'
 import type { ThreadCall } from './thread-calls.ts'
+import type { StoredRun } from './thread-store.ts'
 
 interface Deps {
   readonly events: Pick<EventStore, 'boundedPage' | 'seqOfPrompt'>

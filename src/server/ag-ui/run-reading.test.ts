@@ -84,11 +84,18 @@ test('pieces of an answer come first, and the log adds only what is missing', ()
   assert.ok(asked && runs && answer)
   const start = { type: 'event_start', event: { id: answer.id, type: 'agent.message' } } as const
   const piece = (said: string) =>
-    ({ type: 'event_delta', event_id: answer.id, delta: { type: 'content_delta', content: { type: 'text', text: said } } }) as const
+    ({
+      type: 'event_delta',
+      event_id: answer.id,
+      delta: { type: 'content_delta', content: { type: 'text', text: said } },
+    }) as const
   for (const event of [asked, runs]) reading.take(event)
   const live = [...reading.preview(start), ...reading.preview(piece('Hi ')), ...reading.preview(piece('th'))]
   const all = [...live, ...reading.take(answer)]
-  assert.deepEqual(ofType(all, 'TEXT_MESSAGE_CONTENT').map(({ delta }) => delta), ['Hi ', 'th', 'ere'])
+  assert.deepEqual(
+    ofType(all, 'TEXT_MESSAGE_CONTENT').map(({ delta }) => delta),
+    ['Hi ', 'th', 'ere'],
+  )
   assert.equal(all.at(-1)?.type, 'TEXT_MESSAGE_END')
   assert.deepEqual([...reading.preview(start), ...reading.preview(piece('late'))], [], 'pieces that come too late')
 })
@@ -111,14 +118,23 @@ test('calls of one answer belong to its message, or to the first of them', () =>
   const second = { ...bash, tool_use_id: 't3' }
   const turn = [message, running, requested, said, bash, second, result('t1'), result('t3'), requested, bash, second]
   const starts = ofType(readingOf(turn).all, 'TOOL_CALL_START')
-  assert.deepEqual(starts.map(({ toolCallId, parentMessageId }) => [toolCallId, parentMessageId]), [
-    ['evt_5', 'evt_4'],
-    ['evt_6', 'evt_4'],
-    ['evt_10', undefined],
-    ['evt_11', 'evt_10'],
-  ])
+  assert.deepEqual(
+    starts.map(({ toolCallId, parentMessageId }) => [toolCallId, parentMessageId]),
+    [
+      ['evt_5', 'evt_4'],
+      ['evt_6', 'evt_4'],
+      ['evt_10', undefined],
+      ['evt_11', 'evt_10'],
+    ],
+  )
   const [first] = ofType(readingOf(turn).all, 'TOOL_CALL_RESULT')
-  assert.deepEqual(first, { type: 'TOOL_CALL_RESULT', messageId: 'evt_7', toolCallId: 'evt_5', content: 'ok', role: 'tool' })
+  assert.deepEqual(first, {
+    type: 'TOOL_CALL_RESULT',
+    messageId: 'evt_7',
+    toolCallId: 'evt_5',
+    content: 'ok',
+    role: 'tool',
+  })
 })
 
 test('an approval is an interrupt, and the next run has the result of the call without the call', () => {
@@ -134,21 +150,33 @@ test('an approval is an interrupt, and the next run has the result of the call w
   assert.ok(reading.isUnfinished, 'the prompt waits')
   const confirmed = { type: 'user.tool_confirmation', tool_use_id: 'evt_3', result: 'allow' }
   const next = readingOf([...log, confirmed, running, result('t1'), said, idle()], { from: 5 })
-  assert.deepEqual(next.types.filter(type => type.startsWith('TOOL')), ['TOOL_CALL_RESULT'])
-  assert.deepEqual([ofType(next.all, 'TOOL_CALL_RESULT')[0]?.toolCallId, outcomeOf(next.last)], ['evt_3', { type: 'success' }])
+  assert.deepEqual(
+    next.types.filter(type => type.startsWith('TOOL')),
+    ['TOOL_CALL_RESULT'],
+  )
+  assert.deepEqual(
+    [ofType(next.all, 'TOOL_CALL_RESULT')[0]?.toolCallId, outcomeOf(next.last)],
+    ['evt_3', { type: 'success' }],
+  )
 })
 
 test('calls of tools of the front-end end the run with success, and their results are not sent back', () => {
   const log = [message, running, own, { ...own, tool_use_id: 't4' }, asks('evt_3', 'evt_4')]
   const { last, reading } = readingOf(log)
   assert.deepEqual(outcomeOf(last), { type: 'success', pendingToolCallIds: ['evt_3', 'evt_4'] })
-  assert.deepEqual(reading.questions.map(({ id, name, isClient }) => [id, name, isClient]), [
-    ['evt_3', 'read_file', true],
-    ['evt_4', 'read_file', true],
-  ])
+  assert.deepEqual(
+    reading.questions.map(({ id, name, isClient }) => [id, name, isClient]),
+    [
+      ['evt_3', 'read_file', true],
+      ['evt_4', 'read_file', true],
+    ],
+  )
   const returned = (id: string) => ({ type: 'user.custom_tool_result', custom_tool_use_id: id, content: text('x') })
   const next = readingOf([...log, returned('evt_3'), returned('evt_4'), running, said, idle()], { from: 6 })
-  assert.deepEqual(next.types.filter(type => type.startsWith('TOOL')), [])
+  assert.deepEqual(
+    next.types.filter(type => type.startsWith('TOOL')),
+    [],
+  )
   assert.deepEqual(outcomeOf(next.last), { type: 'success' })
 })
 
@@ -163,7 +191,10 @@ test('a change of the shared state is a delta after the result of its call, unle
   const { types, all } = readingOf([message, running, call, result('t1')])
   assert.deepEqual(types.slice(-2), ['TOOL_CALL_RESULT', 'STATE_DELTA'])
   assert.deepEqual(ofType(all, 'STATE_DELTA')[0]?.delta, operations)
-  assert.equal(ofType(readingOf([message, running, call, result('t1', { is_error: true })]).all, 'STATE_DELTA').length, 0)
+  assert.equal(
+    ofType(readingOf([message, running, call, result('t1', { is_error: true })]).all, 'STATE_DELTA').length,
+    0,
+  )
 })
 
 test('reasoning is a span with one message; what has no text is left out', () => {
@@ -185,11 +216,22 @@ test('reasoning is a span with one message; what has no text is left out', () =>
 })
 
 const ends: readonly (readonly [what: string, event: object, expected: object])[] = [
-  ['a failure', { type: 'session.error', prompt_id: 'msg_1', error: { type: 'billing_error', message: 'no money' } }, { type: 'RUN_ERROR', message: 'no money', code: 'billing_error' }],
-  ['the deletion of the session', { type: 'session.deleted' }, { type: 'RUN_ERROR', message: 'the session of this thread was deleted', code: 'session_deleted' }],
+  [
+    'a failure',
+    { type: 'session.error', prompt_id: 'msg_1', error: { type: 'billing_error', message: 'no money' } },
+    { type: 'RUN_ERROR', message: 'no money', code: 'billing_error' },
+  ],
+  [
+    'the deletion of the session',
+    { type: 'session.deleted' },
+    { type: 'RUN_ERROR', message: 'the session of this thread was deleted', code: 'session_deleted' },
+  ],
   [
     'a budget',
-    idle({ stop_reason: { type: 'budget_reached', scope: 'key', scope_id: 'k' }, stop_details: { message: 'budget used up' } }),
+    idle({
+      stop_reason: { type: 'budget_reached', scope: 'key', scope_id: 'k' },
+      stop_details: { message: 'budget used up' },
+    }),
     { type: 'RUN_ERROR', message: 'budget used up; the run continues once an admin raises it', code: 'budget_reached' },
   ],
 ]
@@ -202,7 +244,9 @@ for (const [what, event, expected] of ends) {
 }
 
 test('a run that was stopped, or taken out of the queue, is cancelled', () => {
-  assert.deepEqual(outcomeOf(readingOf([message, running, idle({ stop_details: { type: 'interrupted' } })]).last), { type: 'cancelled' })
+  assert.deepEqual(outcomeOf(readingOf([message, running, idle({ stop_details: { type: 'interrupted' } })]).last), {
+    type: 'cancelled',
+  })
   const withdrawn = { type: 'session.prompt_ended', prompt_id: 'msg_1', state: 'cancelled', reason: 'withdrawn' }
   assert.deepEqual(outcomeOf(readingOf([message, withdrawn]).last), { type: 'cancelled' })
 })
@@ -224,7 +268,18 @@ test('a prompt that joins a running turn shows the turn from there, and ends wit
 
 test('a run that answers and sends a message goes on until both prompts have ended', () => {
   const second = { ...message, prompt_id: 'msg_2' }
-  const log = [message, running, own, asks('evt_3'), second, running, said, idle(), { ...running, prompt_id: 'msg_2' }, said]
+  const log = [
+    message,
+    running,
+    own,
+    asks('evt_3'),
+    second,
+    running,
+    said,
+    idle(),
+    { ...running, prompt_id: 'msg_2' },
+    said,
+  ]
   const { types, reading } = readingOf([...log, idle({ prompt_id: 'msg_2' })], { from: 5, prompts: ['msg_1', 'msg_2'] })
   assert.equal(types.filter(type => type === 'TEXT_MESSAGE_START').length, 2)
   assert.equal(types.filter(type => type === 'RUN_FINISHED').length, 1)

@@ -6,8 +6,8 @@ import {
   type SessionEvent,
   textOfContent,
 } from '../../contract/events.ts'
-import type { PatchOperation } from '../platform/json-patch.ts'
 import { listOf, recordOf, textOf } from '../platform/json.ts'
+import type { PatchOperation } from '../platform/json-patch.ts'
 import type { Preview } from '../sessions/log/remote-previews.ts'
 import { stateToolName } from '../tools/front-end.ts'
 import type { AgUiEvent, Outcome } from './events.ts'
@@ -27,7 +27,12 @@ export interface FrontEndRun {
 type EventOf<Type extends SessionEvent['type']> = Extract<SessionEvent, { readonly type: Type }>
 type ToolUse = EventOf<'agent.tool_use' | 'agent.mcp_tool_use' | 'agent.custom_tool_use'>
 type ToolResult = EventOf<'agent.tool_result' | 'agent.mcp_tool_result'>
-type End = { readonly state: 'done' | 'error' | 'cancelled'; readonly message?: string; readonly code?: string; readonly result?: unknown }
+type End = {
+  readonly state: 'done' | 'error' | 'cancelled'
+  readonly message?: string
+  readonly code?: string
+  readonly result?: unknown
+}
 
 /**
  * Reads the log of a session event by event into the events of one run of a front-end. Does no I/O: the log alone determines the
@@ -99,7 +104,9 @@ export class RunReading {
 
   /** Ends a run whose log is gone. */
   lost(): AgUiEvent[] {
-    return this.#isOver ? [] : this.#fail({ code: 'session_deleted', message: 'the session of this thread was deleted' })
+    return this.#isOver
+      ? []
+      : this.#fail({ code: 'session_deleted', message: 'the session of this thread was deleted' })
   }
 
   /** Notices whether a prompt of the run is the one that runs. */

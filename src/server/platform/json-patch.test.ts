@@ -5,14 +5,38 @@ import { applyPatch, type PatchOperation } from './json-patch.ts'
 const recipe = { title: 'Soup', steps: ['cut', 'cook'], 'a/b': { '~': 1 } }
 
 const applied: readonly (readonly [operation: PatchOperation, expected: unknown])[] = [
-  [{ op: 'replace', path: '/title', value: 'Stew' }, { ...recipe, title: 'Stew' }],
-  [{ op: 'add', path: '/for', value: { people: 2 } }, { ...recipe, for: { people: 2 } }],
-  [{ op: 'add', path: '/steps/1', value: 'wash' }, { ...recipe, steps: ['cut', 'wash', 'cook'] }],
-  [{ op: 'add', path: '/steps/-', value: 'eat' }, { ...recipe, steps: ['cut', 'cook', 'eat'] }],
-  [{ op: 'remove', path: '/steps/0' }, { ...recipe, steps: ['cook'] }],
-  [{ op: 'replace', path: '/steps/1', value: null }, { ...recipe, steps: ['cut', null] }],
-  [{ op: 'replace', path: '/a~1b/~0', value: 2 }, { ...recipe, 'a/b': { '~': 2 } }],
-  [{ op: 'remove', path: '/title' }, { steps: recipe.steps, 'a/b': recipe['a/b'] }],
+  [
+    { op: 'replace', path: '/title', value: 'Stew' },
+    { ...recipe, title: 'Stew' },
+  ],
+  [
+    { op: 'add', path: '/for', value: { people: 2 } },
+    { ...recipe, for: { people: 2 } },
+  ],
+  [
+    { op: 'add', path: '/steps/1', value: 'wash' },
+    { ...recipe, steps: ['cut', 'wash', 'cook'] },
+  ],
+  [
+    { op: 'add', path: '/steps/-', value: 'eat' },
+    { ...recipe, steps: ['cut', 'cook', 'eat'] },
+  ],
+  [
+    { op: 'remove', path: '/steps/0' },
+    { ...recipe, steps: ['cook'] },
+  ],
+  [
+    { op: 'replace', path: '/steps/1', value: null },
+    { ...recipe, steps: ['cut', null] },
+  ],
+  [
+    { op: 'replace', path: '/a~1b/~0', value: 2 },
+    { ...recipe, 'a/b': { '~': 2 } },
+  ],
+  [
+    { op: 'remove', path: '/title' },
+    { steps: recipe.steps, 'a/b': recipe['a/b'] },
+  ],
   [{ op: 'replace', path: '', value: [] }, []],
 ]
 

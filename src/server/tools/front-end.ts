@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { applyPatch } from '../platform/json-patch.ts'
 import { isRecord, type Json } from '../platform/json.ts'
-import { customTools, customEntries } from './custom-tools.ts'
+import { applyPatch } from '../platform/json-patch.ts'
+import { customEntries, customTools } from './custom-tools.ts'
 import { type Answer, defineTool, done, type ServerContext, type Tool } from './tool.ts'
 import type { RunTool, ToolSource } from './tool-source.ts'
 
@@ -81,7 +81,8 @@ export function frontEndTools({ tools }: FrontEnd, agentTools: unknown, config: 
 export function frontEndText(frontEnd: FrontEnd | undefined): string {
   if (!frontEnd) return ''
   const { text, state } = frontEnd
-  const shown = state && `State that you share with the application; ${stateToolName} changes it:\n${JSON.stringify(state.value)}`
+  const shown =
+    state && `State that you share with the application; ${stateToolName} changes it:\n${JSON.stringify(state.value)}`
   return [text, shown ?? ''].filter(part => part !== '').join('\n\n')
 }
 

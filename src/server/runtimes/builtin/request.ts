@@ -50,7 +50,13 @@ export function modelRequestBody({
     max_tokens: maxTokens,
     ...samplingOf(settings),
     system: systemBlocks(
-      systemTexts(prompt.system ?? session.system, session, { memories, application, schema, hasFiles, failures: tools.failures }),
+      systemTexts(prompt.system ?? session.system, session, {
+        memories,
+        application,
+        schema,
+        hasFiles,
+        failures: tools.failures,
+      }),
     ),
     messages: withCacheMark(messages),
     ...(enabled.length > 0 && { tools: enabled.map(toolInRequest) }),
