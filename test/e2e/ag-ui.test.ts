@@ -47,7 +47,7 @@ const outcomeOf = (events: readonly AgUiEvent[]) => (events.at(-1)?.['outcome'] 
 const lastRequest = (): Recorded => upstream.requests.at(-1) ?? assert.fail()
 const systemOf = ({ body }: Recorded): string => JSON.stringify(body['system'])
 const sessionOf = (events: readonly AgUiEvent[]): string =>
-  String((events[0]?.['metadata'] as Record<string, unknown>)['session_id'])
+  String((events[0] as { readonly metadata?: Readonly<Record<string, unknown>> } | undefined)?.metadata?.['session_id'])
 
 /** The status and the message of a request that starts no run. */
 async function rejected(input: object, { to = agent, by = service as Target } = {}): Promise<[number, string]> {
@@ -58,9 +58,9 @@ async function rejected(input: object, { to = agent, by = service as Target } = 
 }
 const user = (content: unknown, id = crypto.randomUUID() as string) => ({ id, role: 'user', content })
 
-test('a conversation: texts in pieces, reasoning, tool calls with results, and one session for the thread', async () => {
+test('a conversation: texts, reasoning, tool calls with results, and one session for the thread', async () => {
   const chat = await frontEnd(service, agent)
-  const first = await chat.say(
+  const first = await chat.prompt(
     saying({ thinking: 'Hm.', text: 'Looking.', ...bash('echo found') }, { text: 'It is found, I think so.' }),
   )
   assert.deepEqual(
@@ -76,7 +76,6 @@ test('a conversation: texts in pieces, reasoning, tool calls with results, and o
     'TOOL_CALL_RESULT',
   ])
     assert.ok(typesOf(first).includes(type), type)
-  assert.ok(typesOf(first).filter(type => type === 'TEXT_MESSAGE_CONTENT').length > 3, 'the texts come in pieces')
   assert.deepEqual(textsOf(chat), ['Looking.', 'It is found, I think so.'])
   const roles = chat.agent.messages.map(({ role }) => role)
   assert.deepEqual(
@@ -85,7 +84,7 @@ test('a conversation: texts in pieces, reasoning, tool calls with results, and o
   )
   assert.match(String(chat.agent.messages.find(({ role }) => role === 'tool')?.content), /found/)
 
-  const second = await chat.say(saying({ text: 'Again.' }), {
+  const second = await chat.prompt(saying({ text: 'Again.' }), {
     context: [{ description: 'Name of the user', value: 'Ada' }],
     forwardedProps: { colour: 'red' },
   })
@@ -97,7 +96,7 @@ test('a conversation: texts in pieces, reasoning, tool calls with results, and o
   assert.equal(session.agent_id, agent)
 
   const other = await frontEnd(service, agent)
-  const elsewhere = await other.say(saying({ text: 'New.' }))
+  const elsewhere = await other.prompt(saying({ text: 'New.' }))
   assert.notEqual(sessionOf(elsewhere), sessionOf(first))
   assert.doesNotMatch(systemOf(lastRequest()), /Ada/)
 })
@@ -105,7 +104,7 @@ test('a conversation: texts in pieces, reasoning, tool calls with results, and o
 test('a tool of the front-end: the run ends with its call, and the next input has its result', async () => {
   const chat = await frontEnd(service, agent)
   const tools = [readFile]
-  const first = await chat.say(saying(reading('a.txt'), { text: 'Thanks.' }), { tools })
+  const first = await chat.prompt(saying(reading('a.txt'), { text: 'Thanks.' }), { tools })
   const call = chat.agent.messages.at(-1)?.toolCalls?.[0] ?? assert.fail()
   assert.deepEqual([call.function.name, JSON.parse(call.function.arguments)], ['read_file', { path: 'a.txt' }])
   assert.deepEqual(outcomeOf(first), { type: 'success', pendingToolCallIds: [call.id] })
@@ -120,14 +119,14 @@ test('a tool of the front-end: the run ends with its call, and the next input ha
   assert.deepEqual(outcomeOf(second), { type: 'success' })
   assert.ok(!typesOf(second).includes('TOOL_CALL_RESULT'))
   assert.match(JSON.stringify(lastRequest().body['messages']), /basic 10 EUR/)
-  await chat.say(saying({ text: 'Bye.' }))
+  await chat.prompt(saying({ text: 'Bye.' }))
   assert.doesNotMatch(JSON.stringify(lastRequest().body['tools']), /read_file/, 'tools are those of the last input')
 })
 
 test('an approval is an interrupt: allowed, with other arguments, denied, or answered elsewhere', async () => {
   const chat = await frontEnd(service, careful)
   const ask = async (command: string) => {
-    const events = await chat.say(saying(bash(command), { text: `Done with ${command}.` }))
+    const events = await chat.prompt(saying(bash(command), { text: `Done with ${command}.` }))
     assert.equal(outcomeOf(events)['type'], 'interrupt')
     const [interrupt] = chat.agent.pendingInterrupts
     assert.match(interrupt?.message ?? '', /^Allow bash /)
@@ -168,17 +167,17 @@ test('front-end and agent share a state', async () => {
   const wrong = {
     tool_calls: [{ name: 'update_shared_state', input: { operations: [{ op: 'remove', path: '/no' }] } }],
   }
-  const events = await chat.say(saying(change, wrong, { text: 'Changed.' }))
+  const events = await chat.prompt(saying(change, wrong, { text: 'Changed.' }))
   assert.deepEqual(chat.agent.state, { title: 'Stew', steps: ['cut', 'cook'] })
   assert.equal(typesOf(events).filter(type => type === 'STATE_DELTA').length, 1)
   assert.match(systemOf(lastRequest()), /Soup/, 'the state as of the start of the run')
   const results = events.filter(({ type }) => type === 'TOOL_CALL_RESULT').map(({ content }) => content)
   assert.deepEqual(results, ['state updated', 'path "/no" does not exist'])
 
-  await chat.say(saying({ text: 'Yes.' }))
+  await chat.prompt(saying({ text: 'Yes.' }))
   assert.match(systemOf(lastRequest()), /Stew.*cook/)
   chat.agent.setState({})
-  await chat.say(saying({ text: 'Gone.' }))
+  await chat.prompt(saying({ text: 'Gone.' }))
   assert.doesNotMatch(systemOf(lastRequest()), /Stew/)
   assert.doesNotMatch(JSON.stringify(lastRequest().body['tools']), /update_shared_state/)
 })
@@ -197,7 +196,7 @@ test('a lost connection does not stop the run, and the same run id follows it ag
   chat.agent.abortRun()
   await lost
   const part = String(textsOf(chat)[0])
-  assert.ok(whole.startsWith(part) && part !== whole, part)
+  assert.ok(whole.startsWith(part) && part !== whole, `the text comes in pieces: ${part}`)
   upstream.release()
 
   const again = await chat.run({ runId })
@@ -225,7 +224,7 @@ test('a run that is stopped is cancelled', async () => {
   const body = {
     threadId: crypto.randomUUID(),
     runId: 'stop',
-    messages: [user(saying({ text: 'Never ending', pauseAtFrame: 3 }))],
+    messages: [user(saying({ text: 'Never ending', pauseAtFrame: 5 }))],
   }
   const response = await open(service, `POST /ag-ui/${agent}`, { body })
   const frames: string[] = []
@@ -242,7 +241,7 @@ test('a run that is stopped is cancelled', async () => {
 test('files of a message are files of the prompt', async () => {
   const chat = await frontEnd(service, agent)
   const csv = { type: 'data', value: Buffer.from('a,b').toString('base64'), mimeType: 'text/csv' }
-  const events = await chat.say([
+  const events = await chat.prompt([
     { type: 'text', text: saying(bash('cat uploads/*/list.csv'), { text: 'Read.' }) },
     { type: 'document', source: csv, metadata: { filename: 'list.csv' } },
   ])
@@ -253,13 +252,13 @@ test('a thread belongs to its principal, and an agent to its owner', async () =>
   const threadId = crypto.randomUUID()
   const [ada, bob] = [await holderOf(service, { owner_id: 'ada' }), await holderOf(service, { owner_id: 'bob' })]
   const [own, others] = [await frontEnd(service, agent, { threadId }), await frontEnd(ada, agent, { threadId })]
-  const [first, second] = [await own.say(saying({ text: 'Mine.' })), await others.say(saying({ text: 'Hers.' }))]
+  const [first, second] = [await own.prompt(saying({ text: 'Mine.' })), await others.prompt(saying({ text: 'Hers.' }))]
   assert.notEqual(sessionOf(second), sessionOf(first))
   assert.doesNotMatch(JSON.stringify(lastRequest().body['messages']), /Mine/)
   assert.equal((await rejected({ messages: [user('Hi')] }, { by: bob }))[0], 404)
   assert.equal((await rejected({ messages: [user('Hi')] }, { by: { url: service.url } }))[0], 401)
   await sendOk(service, `DELETE /session/${sessionOf(first)}`)
-  assert.notEqual(sessionOf(await own.say(saying({ text: 'Anew.' }))), sessionOf(first), 'after the deletion')
+  assert.notEqual(sessionOf(await own.prompt(saying({ text: 'Anew.' }))), sessionOf(first), 'after the deletion')
 })
 
 const wrongInputs: readonly (readonly [input: object, status: number, problem: RegExp])[] = [

@@ -62,7 +62,7 @@ export interface FrontEnd {
   /** Headers of the last response. */
   headers(): Headers
   /** Adds a message of the user and runs the agent. Returns the events of the run. */
-  say(content: unknown, options?: RunOptions): Promise<AgUiEvent[]>
+  prompt(content: unknown, options?: RunOptions): Promise<AgUiEvent[]>
   /** Runs the agent. Returns the events of the run. */
   run(options?: RunOptions): Promise<AgUiEvent[]>
 }
@@ -95,7 +95,7 @@ export async function frontEnd({ url, key = '' }: Target, agentId: string, optio
     events,
     headers: () => headers,
     run,
-    say(content, given) {
+    prompt(content, given) {
       agent.addMessage({ id: crypto.randomUUID(), role: 'user', content })
       return run(given)
     },
