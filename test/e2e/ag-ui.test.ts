@@ -238,6 +238,15 @@ test('a run that is stopped is cancelled', async () => {
   assert.match(frames.join(''), /"type":"RUN_FINISHED".*"outcome":\{"type":"cancelled"\}/)
 })
 
+test('a run that fails ends with an error, and the thread goes on', async () => {
+  const chat = await frontEnd(service, agent)
+  const failed = await chat.prompt(saying({ status: 400, error: 'the model says no' }))
+  assert.deepEqual(typesOf(failed).slice(-1), ['RUN_ERROR'])
+  assert.match(String(failed.at(-1)?.['message']), /the model says no/)
+  assert.deepEqual(outcomeOf(await chat.prompt(saying({ text: 'Better.' }))), { type: 'success' })
+  assert.deepEqual(textsOf(chat), ['Better.'])
+})
+
 test('files of a message are files of the prompt', async () => {
   const chat = await frontEnd(service, agent)
   const csv = { type: 'data', value: Buffer.from('a,b').toString('base64'), mimeType: 'text/csv' }
