@@ -157,6 +157,23 @@ test('an approval is an interrupt: allowed, with other arguments, denied, or ans
   assert.equal(textsOf(chat).at(-1), 'Done with echo five.')
 })
 
+test('an approval of a called agent is an interrupt, too', async () => {
+  const tools = [{ type: 'bash', permission_policy: { type: 'always_ask' } }]
+  const helper = await newAgent({ name: 'Helper', tools })
+  const chat = await frontEnd(service, await newAgent({ config: { agents: [helper] } }))
+  const task = saying(bash('echo inside'), { text: 'Helped.' })
+  const call = { tool_calls: [{ name: 'agent__helper', input: { prompt: task } }] }
+  const asked = await chat.prompt(saying(call, { text: 'Thanks.' }))
+  assert.equal(outcomeOf(asked)['type'], 'interrupt')
+  const [interrupt] = chat.agent.pendingInterrupts
+  assert.equal(interrupt?.message, 'Allow bash {"command":"echo inside"}?')
+  const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: { approved: true } }]
+  const ended = await chat.run({ resume })
+  assert.deepEqual(outcomeOf(ended), { type: 'success' })
+  assert.match(String(ended.find(({ type }) => type === 'TOOL_CALL_RESULT')?.['content']), /Helped/)
+  assert.deepEqual(textsOf(chat), ['Thanks.'])
+})
+
 test('front-end and agent share a state', async () => {
   const chat = await frontEnd(service, agent, { initialState: { title: 'Soup', steps: ['cut'] } })
   const operations = [
@@ -197,9 +214,11 @@ test('a lost connection does not stop the run, and the same run id follows it ag
   await lost
   const part = String(textsOf(chat)[0])
   assert.ok(whole.startsWith(part) && part !== whole, `the text comes in pieces: ${part}`)
-  upstream.release()
 
-  const again = await chat.run({ runId })
+  const following = chat.run({ runId })
+  await eventually(() => typesOf(chat.events).includes('MESSAGES_SNAPSHOT'))
+  upstream.release()
+  const again = await following
   assert.deepEqual(typesOf(again).slice(0, 2), ['RUN_STARTED', 'MESSAGES_SNAPSHOT'])
   assert.deepEqual(textsOf(chat), [whole])
   const third = await chat.run({ runId })

@@ -32,7 +32,7 @@ export class MessageTexts {
       const rest = text.slice(sent.length)
       return [...(rest === '' ? [] : [content(id, rest)]), ended(id)]
     }
-    const other = `${id}-2`
+    const other = `${id}${secondSuffix}`
     return [ended(id), dropped(id), started(other), content(other, text), ended(other)]
   }
 
@@ -43,6 +43,13 @@ export class MessageTexts {
     return open.flatMap(id => [ended(id), dropped(id)])
   }
 }
+
+/** Ends the id of a text that replaces what was sent of it. */
+const secondSuffix = '-2'
+
+/** Returns the id of the event that a message of the agent comes from. */
+export const eventOfMessage = (messageId: string): string =>
+  messageId.endsWith(secondSuffix) ? messageId.slice(0, -secondSuffix.length) : messageId
 
 const started = (messageId: string): AgUiEvent => ({ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' })
 const content = (messageId: string, delta: string): AgUiEvent => ({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta })

@@ -104,7 +104,7 @@ async function writeRun(
 async function openRun(log: RunLog, { run, isNew }: StartedRun, { parentRunId, messages }: AgUiRunInput) {
   const { thread_id: threadId, run_id: runId, session_id, state } = run
   const reading = await log.begun(run)
-  const written = isNew ? undefined : await log.messagesOf(run)
+  const others = isNew ? undefined : await log.withoutRun(run, messages)
   return async function* events(signal: AbortSignal): AsyncGenerator<AgUiEvent> {
     yield {
       type: 'RUN_STARTED',
@@ -114,9 +114,9 @@ async function openRun(log: RunLog, { run, isNew }: StartedRun, { parentRunId, m
       ...(typeof parentRunId === 'string' && { parentRunId }),
       metadata: { session_id },
     }
-    if (written) {
+    if (others) {
       // The run is sent again from its start, so what the client has of it is taken back first.
-      yield { type: 'MESSAGES_SNAPSHOT', messages: messages.filter(({ id }) => !written.has(id)) }
+      yield { type: 'MESSAGES_SNAPSHOT', messages: others }
       if (state !== null) yield { type: 'STATE_SNAPSHOT', snapshot: state }
     }
     yield* log.follow(run, reading, signal)

@@ -1,16 +1,19 @@
+import type { AgUiMessage } from '../../contract/ag-ui-input.ts'
 import type { SessionEvent } from '../../contract/events.ts'
 import type { EventStore } from '../sessions/log/event-store.ts'
 import { followLog } from '../sessions/log/following.ts'
 import type { LiveEvents } from '../sessions/log/live-events.ts'
 import { eventOf } from '../sessions/log/log-page.ts'
 import type { AgUiEvent } from './events.ts'
+import { eventOfMessage } from './message-texts.ts'
 import { RunReading } from './run-reading.ts'
 import type { ThreadCall } from './thread-calls.ts'
-import type { StoredRun } from './thread-store.ts'
+import type { StoredRun, ThreadStore } from './thread-store.ts'
 
 interface Deps {
   readonly events: Pick<EventStore, 'boundedPage' | 'seqOfPrompt'>
   readonly live: Pick<LiveEvents, 'subscribe' | 'generated'>
+  readonly storedEvents: ThreadStore['storedEvents']
 }
 
 /** A thread as its last run has left it. */
@@ -24,7 +27,7 @@ export interface ThreadReading {
 /** Reads runs from the logs of their sessions, and follows them. */
 export type RunLog = ReturnType<typeof createRunLog>
 
-export function createRunLog({ events, live }: Deps) {
+export function createRunLog({ events, live, storedEvents }: Deps) {
   /** Yields the events after `after` that the log has now. */
   async function* stored(sessionId: string, after: number): AsyncGenerator<SessionEvent> {
     for (let last = after; ; ) {
@@ -49,6 +52,18 @@ export function createRunLog({ events, live }: Deps) {
     return reading
   }
 
+  /** Returns the ids of the events that the agent has written in a run so far. */
+  async function writtenIn(run: StoredRun): Promise<ReadonlySet<string>> {
+    const reading = await begun(run)
+    const ids = new Set<string>()
+    for await (const event of stored(run.session_id, run.after_seq)) {
+      if (event.type.startsWith('agent.')) ids.add(event.id)
+      reading.take(event)
+      if (reading.isOver) break
+    }
+    return ids
+  }
+
   return {
     /** Reads the log up to its current end. */
     async read(run: StoredRun): Promise<ThreadReading> {
@@ -65,16 +80,18 @@ export function createRunLog({ events, live }: Deps) {
       return { continuesAfter, questions: reading.questions }
     },
 
-    /** Returns the ids of the messages that the agent has written in a run so far. */
-    async messagesOf(run: StoredRun): Promise<ReadonlySet<string>> {
-      const reading = await begun(run)
-      const ids = new Set<string>()
-      for await (const event of stored(run.session_id, run.after_seq)) {
-        if (event.type.startsWith('agent.')) ids.add(event.id)
-        reading.take(event)
-        if (reading.isOver) break
-      }
-      return ids
+    /**
+     * Returns the messages of a client without those of the run, which it is about to get again. A message that the log does not
+     * have is one of them as well: it is still being generated, or it was dropped.
+     */
+    async withoutRun(run: StoredRun, messages: readonly AgUiMessage[]): Promise<AgUiMessage[]> {
+      const written = await writtenIn(run)
+      const ids = messages.map(({ id }) => eventOfMessage(id)).filter(isEventId)
+      const known = await storedEvents(run.session_id, ids)
+      return messages.filter(message => {
+        const id = eventOfMessage(message.id)
+        return message.role === 'user' || !isEventId(id) || (known.has(id) && !written.has(id))
+      })
     },
 
     begun,
@@ -90,3 +107,6 @@ export function createRunLog({ events, live }: Deps) {
     },
   }
 }
+
+/** Other messages are of the client. */
+const isEventId = (id: string): boolean => id.startsWith('evt_')

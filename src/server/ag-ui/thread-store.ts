@@ -103,6 +103,13 @@ export function threadStore(pool: Pool) {
       return new Set(rows.map(({ id }) => id))
     },
 
+    /** Returns those of the ids that are events of the session. */
+    async storedEvents(sessionId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+      const text = 'select id from session_events where session_id = $1 and id = any ($2)'
+      const { rows } = await pool.query<{ id: string }>(text, [sessionId, ids])
+      return new Set(rows.map(({ id }) => id))
+    },
+
     /** Stores a run. Returns false when the thread has a run with that id, or one that has sent one of the messages. */
     async addRun(on: Queryable, run: NewRun): Promise<boolean> {
       const text = `

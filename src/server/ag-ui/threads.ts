@@ -82,8 +82,8 @@ export function createThreads({ pool, store, sessions, log, resultSchemas, ownRu
     throw new AppError('conflict', `runId ${input.runId} was used for another input; use a new one`)
   }
 
-  /** Sends what is new in an input. Returns undefined when another request with the same run or message was faster. */
-  async function started(sessionId: string, input: AgUiRunInput, caller: Caller): Promise<StartedRun | undefined> {
+  /** Sends what is new in an input. */
+  async function started(sessionId: string, input: AgUiRunInput, caller: Caller): Promise<StartedRun> {
     const { runtime } = await sessions.open(sessionId, caller)
     const { content, ignored } = contentIn(input, runtime === ownRuntime)
     await checkTools(content, await store.content(sessionId), resultSchemas)
@@ -94,13 +94,8 @@ export function createThreads({ pool, store, sessions, log, resultSchemas, ownRu
     const added = newInput(input, { questions: thread.questions, isKnown: id => known.has(id) })
     if (added.events.length === 0 && thread.continuesAfter === undefined) throw nothingNew()
     const plan = { sessionId, input, added, before: thread.continuesAfter === undefined ? undefined : before, thread }
-    try {
-      const run = await send({ ...plan, content, caller })
-      return { run, isNew: true, ignored: [...ignored, ...added.ignored] }
-    } catch (error) {
-      if (error instanceof RunExists) return undefined
-      throw error
-    }
+    const run = await send({ ...plan, content, caller })
+    return { run, isNew: true, ignored: [...ignored, ...added.ignored] }
   }
 
   /** Stores the run together with its events, and with what the front-end gives to the model. */
@@ -120,7 +115,7 @@ export function createThreads({ pool, store, sessions, log, resultSchemas, ownRu
           after_seq: thread.continuesAfter ?? (prompt?.seq ?? 1) - 1,
           state: content.state,
         }
-        if (!(await store.addRun(client, { ...run, message_ids: added.messageIds }))) throw new RunExists()
+        if (!(await store.addRun(client, { ...run, message_ids: added.messageIds }))) throw alreadySent()
         await store.setContent(client, sessionId, content)
       },
     })
@@ -133,15 +128,16 @@ export function createThreads({ pool, store, sessions, log, resultSchemas, ownRu
     async start(input: AgUiRunInput, running: Running): Promise<StartedRun> {
       const sessionId = await sessionOf(input, running)
       const earlier = await found(sessionId, input)
-      return earlier ?? (await started(sessionId, input, running.caller)) ?? (await again(sessionId, input))
+      if (earlier) return earlier
+      try {
+        return await started(sessionId, input, running.caller)
+      } catch (error) {
+        // A concurrent request with the same id leaves nothing to send.
+        const other = error instanceof AppError ? await found(sessionId, input) : undefined
+        if (other) return other
+        throw error
+      }
     },
-  }
-
-  /** Returns the run that a concurrent request has started. */
-  async function again(sessionId: string, input: AgUiRunInput): Promise<StartedRun> {
-    const run = await found(sessionId, input)
-    if (run) return run
-    throw new AppError('conflict', 'another run has sent these messages at the same time')
   }
 }
 
@@ -164,8 +160,8 @@ const nothingNew = () =>
     'messages must have a new message with role "user" after the last one of the agent, or the input must answer what the thread waits for',
   )
 
+/** Also rolls back the transaction of a run that another request has stored. */
+const alreadySent = () => new AppError('conflict', 'another run has sent these messages at the same time')
+
 /** Rolls a transaction back whose thread another request has created. */
 class ThreadExists extends Error {}
-
-/** Rolls a transaction back whose run, or whose message, another request has stored. */
-class RunExists extends Error {}

@@ -31,8 +31,8 @@ interface Needs {
 
 /** Our agents for front-ends of AG-UI. */
 export function composeAgUi({ pool, sessions, events, live, resultSchemas, ownRuntime, ...needs }: Needs) {
-  const log = createRunLog({ events, live })
   const store = threadStore(pool)
+  const log = createRunLog({ events, live, storedEvents: store.storedEvents })
   const threads = createThreads({ pool, store, sessions, log, resultSchemas, ownRuntime, titleOf })
   return {
     serve(app: FastifyInstance) {
