@@ -1,4 +1,5 @@
 import { a2aRoutes } from './a2a.ts'
+import { agUiRoutes } from './ag-ui.ts'
 import { agentRoutes } from './agents.ts'
 import { approvalRoutes } from './approvals.ts'
 import { auditRoutes } from './audit.ts'
@@ -80,6 +81,7 @@ export const api = {
   ManagedSessions: dialectSessionRoutes,
   SessionThreads: threadRoutes,
   A2a: a2aRoutes,
+  AgUi: agUiRoutes,
   Approvals: approvalRoutes,
   CustomTools: customToolRoutes,
   Schedules: scheduleRoutes,
@@ -119,6 +121,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   ManagedSessions: 'Managed Agents',
   SessionThreads: 'Managed Agents',
   A2a: 'A2A',
+  AgUi: 'AG-UI',
   WebhookReplies: 'Webhooks',
   WebhookCounts: 'Webhooks',
   CustomTools: 'Custom tools',

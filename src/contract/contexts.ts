@@ -14,13 +14,14 @@ export const ContextPartKind = named(
       Type.Literal('skill'),
       Type.Literal('environment'),
       Type.Literal('memories'),
+      Type.Literal('application'),
       Type.Literal('failed_tools'),
       Type.Literal('output_schema'),
       Type.Literal('prompt'),
     ],
     {
       description:
-        '`environment`: notes about files and time zone; `failed_tools`: tools that a run lacks; `output_schema`: instruction to answer with JSON; `prompt`: the prompt in the query',
+        '`environment`: notes about files and time zone; `application`: instructions, context and state of a front-end; `failed_tools`: tools that a run lacks; `output_schema`: instruction to answer with JSON; `prompt`: the prompt in the query',
     },
   ),
 )

@@ -27,5 +27,6 @@ export const patternWords: Readonly<Record<string, string>> = {
   '^https?://[^\\s?#]+$': 'must be an http or https address without a query',
   '^[1-5]([0-9]{2}|xx)$': 'must be an HTTP status such as 429, or 5xx',
   '^.{1,64}$': 'must be 1 to 64 characters',
+  '^[^\\u0000-\\u001f]+$': 'must not be empty or contain control characters',
   '^[^\\s@]+@[^\\s@]+$': 'must be an email address, such as ada@example.com',
 }

@@ -106,6 +106,11 @@ export const tags = [
     description:
       'The Agent2Agent protocol, version 1.0: other agents send messages to agents of this service, by JSON-RPC or HTTP+JSON, once an agent has `config.a2a.enabled`.',
   },
+  {
+    name: 'AG-UI',
+    description:
+      'The Agent User Interaction protocol, version 1.0: front-ends run agents of this service, with their own tools, approvals and shared state.',
+  },
   { name: 'Approvals', description: 'Tool calls that wait for a person to allow or deny them.' },
   { name: 'Custom tools', description: 'Calls of tools that your own program runs, and their answers.' },
   {
@@ -152,5 +157,5 @@ export const tagGroups: readonly { readonly name: string; readonly tags: readonl
   { name: 'Runtimes', tags: ['Runtimes'] },
   { name: 'Access', tags: ['API Keys', 'Users', 'Teams', 'Budgets', 'Vault'] },
   { name: 'Operations', tags: ['System', 'Console', 'Usage', 'Audit', 'Kill switches'] },
-  { name: 'Compatibility', tags: ['Managed Agents', 'opencode', 'A2A'] },
+  { name: 'Compatibility', tags: ['Managed Agents', 'opencode', 'A2A', 'AG-UI'] },
 ]

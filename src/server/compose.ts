@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { composeA2a } from './compose/a2a.ts'
 import { composeAccess } from './compose/access.ts'
+import { composeAgUi } from './compose/ag-ui.ts'
 import { composeAgents } from './compose/agents.ts'
 import { composeBatches } from './compose/batches.ts'
 import { composeConsole } from './compose/console.ts'
@@ -266,6 +267,18 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     turns: engine.turns,
     publicUrl,
   })
+  const agUi = composeAgUi({
+    ...base,
+    shutdown,
+    keys,
+    agents: library.agents,
+    sessions,
+    events: engine.events,
+    live: engine.live,
+    slots: engine.slots,
+    turns: engine.turns,
+    ownRuntime: execution.ownId,
+  })
   const contexts = composeContexts({
     ...base,
     keys,
@@ -366,6 +379,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     sessionFiles,
     dialects,
     a2a,
+    agUi,
     triggers,
     controls,
     mcp,

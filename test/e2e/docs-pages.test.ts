@@ -11,6 +11,7 @@ const textOf = (page: string): string => readFileSync(join(root, page), 'utf8')
 
 /** Pages whose blocks need providers or processes of their own, and the test that runs them. */
 const ranElsewhere: Readonly<Record<string, string>> = {
+  'docs/ag-ui.md': 'test/e2e/ag-ui.test.ts',
   'docs/client-library.md': 'test/e2e/client-library.test.ts',
   'docs/clients.md': 'test/clients/page.test.ts',
   'docs/endpoints.md': 'test/e2e/docs-endpoints.test.ts',

@@ -170,6 +170,7 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
     }
     return { agent, task_id, config_id }
   },
+  '/ag-ui/{agent}': async () => ({ agent: await newAgent() }),
   '/v1/agents/{agent_id}': async () => ({ agent_id: await newAgent() }),
   '/v1/environments/{environment_id}': async () => ({
     environment_id: await idOf(ada, 'POST /v1/environments', { name: canary, description: canary }),
@@ -309,6 +310,7 @@ const bodies: Readonly<Record<string, object>> = {
   'a2a.rpc': { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: a2aMessage },
   'a2a.send': a2aMessage,
   'a2a.stream': a2aMessage,
+  'ag_ui.run': { threadId: 't', runId: 'r', messages: [{ id: 'm', role: 'user', content: 'Hi' }] },
   'a2a.cancel': {},
   'a2a.create_push': { url: 'https://receiver.invalid/push' },
   'agent_skills.attach': { content: 'Taken', save_to_library: true },

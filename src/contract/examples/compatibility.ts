@@ -10,7 +10,7 @@ const task = { ...served, task_id: '{a2a_task_id}' }
 const pushConfig = { ...task, config_id: '{a2a_push_config_id}' }
 const version = { 'A2A-Version': '1.0' }
 
-/** The APIs of Managed Agents, of opencode's clients and of A2A. */
+/** The APIs of Managed Agents, of opencode's clients, of A2A and of AG-UI. */
 export const compatibilityExamples: Examples = {
   'a2a.card': { params: served },
   'a2a.rpc': {
@@ -39,6 +39,16 @@ export const compatibilityExamples: Examples = {
   'a2a.get_push': { params: pushConfig, query: version },
   'a2a.remove_push': { params: pushConfig, query: version },
   'a2a.extended_card': { params: served, query: version, notRun: 'not supported: answers 400' },
+  'ag_ui.run': {
+    params: { agent: '{agent_id}' },
+    body: {
+      threadId: 'thread-1',
+      runId: 'run-1',
+      messages: [{ id: 'message-1', role: 'user', content: 'Say hello.' }],
+      tools: [],
+      context: [],
+    },
+  },
   'opencode.reply': { params: { request_id: '{approval_id}' }, body: { reply: 'once' } },
   'opencode.answer': { params: pending, body: { response: 'once' } },
   'opencode.log': { body: { service: 'tui', level: 'info', message: 'started' } },

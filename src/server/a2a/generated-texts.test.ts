@@ -44,3 +44,11 @@ test('an answer that is not stored is emptied', () => {
   assert.equal(joined([chunk, ...dropped]), '')
   assert.deepEqual(texts.drop(), [])
 })
+
+test('pieces that come after the whole answer are left out', () => {
+  const texts = new GeneratedTexts()
+  texts.end('a', 'Hello')
+  texts.begin('a')
+  assert.equal(texts.add('a', 'Hel'), undefined)
+  assert.deepEqual(texts.drop(), [])
+})

@@ -13,10 +13,12 @@ export interface TextChunk {
  */
 export class GeneratedTexts {
   readonly #sent = new Map<string, string>()
+  /** Answers that the log has; pieces of them may come later. */
+  readonly #stored = new Set<string>()
 
   /** Announces an answer of which nothing was generated before. */
   begin(artifactId: string): void {
-    this.#sent.set(artifactId, '')
+    if (!this.#stored.has(artifactId)) this.#sent.set(artifactId, '')
   }
 
   /** Returns the chunk of the next piece; undefined when the start of the answer was missed. */
@@ -31,6 +33,7 @@ export class GeneratedTexts {
   end(artifactId: string, text: string): TextChunk | undefined {
     const sent = this.#sent.get(artifactId)
     this.#sent.delete(artifactId)
+    this.#stored.add(artifactId)
     if (!sent) return undefined
     const isRest = text.startsWith(sent)
     return { artifactId, text: isRest ? text.slice(sent.length) : text, append: isRest, lastChunk: true }

@@ -1,11 +1,9 @@
 import type { A2aStreamResponse } from '../../contract/a2a-objects.ts'
 import type { SessionEvent } from '../../contract/events.ts'
-import { pause } from '../platform/timers.ts'
 import type { EventStore } from '../sessions/log/event-store.ts'
-import type { LiveEvents, Subscription } from '../sessions/log/live-events.ts'
-import { eventOf, type LogFrame } from '../sessions/log/log-page.ts'
-import type { Preview } from '../sessions/log/remote-previews.ts'
-import { Pieces } from './pieces.ts'
+import { type Following, followLog } from '../sessions/log/following.ts'
+import type { LiveEvents } from '../sessions/log/live-events.ts'
+import { eventOf } from '../sessions/log/log-page.ts'
 import type { TaskFiles } from './task-files.ts'
 import { type TaskPrompt, TaskReading } from './task-reading.ts'
 import type { TaskRow } from './task-store.ts'
@@ -23,8 +21,6 @@ export interface OpenTask<Prompt extends TaskPrompt = TaskRow> {
   after: number
 }
 
-const retryMs = 500
-
 /** Reads tasks from the logs of their sessions, and follows them. */
 export type TaskLog = ReturnType<typeof createTaskLog>
 
@@ -37,15 +33,6 @@ export function createTaskLog({ events, live, filesOf }: Deps) {
     return [...changes.slice(0, -1), ...files, ...changes.slice(-1)]
   }
 
-  /** Follows the log of a session, and with `withTexts` the answers that are being generated. */
-  function follow(sessionId: string, { signal, withTexts = false }: Following) {
-    const pieces = new Pieces()
-    if (!withTexts) return { pieces, subscription: live.subscribe(sessionId, { signal }) }
-    const subscription = live.subscribe(sessionId, { signal, onPreview: preview => pieces.add(preview) })
-    for (const [id, text] of live.generated(sessionId)) pieces.addText(id, text)
-    return { pieces, subscription }
-  }
-
   /** Yields the changes of a task after its position, until `isDone` or until the signal aborts. */
   async function* changes(
     task: OpenTask,
@@ -53,14 +40,11 @@ export function createTaskLog({ events, live, filesOf }: Deps) {
     following: Following,
   ): AsyncGenerator<A2aStreamResponse> {
     if (isDone()) return
-    const { pieces, subscription } = follow(task.row.session_id, following)
-    try {
-      for await (const frame of framesAfter(subscription, { task, pieces, signal: following.signal })) {
-        yield* 'seq' in frame ? await take(task, eventOf(frame)) : task.reading.preview(frame)
-        if (isDone()) return
-      }
-    } finally {
-      subscription.close()
+    const position = { sessionId: task.row.session_id, after: task.after }
+    for await (const frame of followLog(live, position, following)) {
+      if ('seq' in frame) task.after = frame.seq
+      yield* 'seq' in frame ? await take(task, eventOf(frame)) : task.reading.preview(frame)
+      if (isDone()) return
     }
   }
 
@@ -93,53 +77,5 @@ export function createTaskLog({ events, live, filesOf }: Deps) {
     /** Yields the changes of a task until it ends or asks. */
     untilSettled: (task: OpenTask, following: Following) =>
       changes(task, () => task.reading.isOver || task.reading.isAsking, following),
-  }
-}
-
-/** How the changes of a task are followed. */
-interface Following {
-  readonly signal: AbortSignal
-  /** Also yields answers piece by piece while they are generated. */
-  readonly withTexts?: boolean
-}
-
-interface Reader {
-  readonly task: OpenTask
-  readonly pieces: Pieces
-  readonly signal: AbortSignal
-}
-
-/**
- * Yields the frames after the position of the task, which it advances. Pieces of answers come at the end of the log, after the
- * events that say that the task runs.
- */
-async function* framesAfter(
-  subscription: Subscription,
-  { task, pieces, signal }: Reader,
-): AsyncGenerator<LogFrame | Preview, void> {
-  while (!signal.aborted) {
-    const frames = await nextFrames(subscription, task.after, signal)
-    if (frames === 'purged') return
-    for (const frame of frames ?? []) {
-      task.after = frame.seq
-      yield frame
-    }
-    if (frames?.length !== 0) continue
-    yield* pieces.take()
-    await Promise.race([subscription.wait(task.after), pieces.wait()])
-  }
-}
-
-/** Returns the next frames; undefined, after a delay, while the database is unreachable. */
-async function nextFrames(
-  subscription: Subscription,
-  after: number,
-  signal: AbortSignal,
-): Promise<readonly LogFrame[] | 'purged' | undefined> {
-  try {
-    return (await subscription.read(after)) ?? 'purged'
-  } catch {
-    await pause(retryMs, signal)
-    return undefined
   }
 }

@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Pool } from 'pg'
+import { createFrontEnds } from '../ag-ui/front-ends.ts'
+import { threadStore } from '../ag-ui/thread-store.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
 import { createKysely } from '../db/connect.ts'
@@ -122,6 +124,7 @@ export function composeRuntimes(needs: Needs) {
     markSandboxRunning,
     memories,
     mcp: needs.agentMcp,
+    frontEnds: createFrontEnds({ pool, store: threadStore(pool) }),
     resultSchemas: needs.resultSchemas,
     log,
   })

@@ -7,7 +7,7 @@ import { errorShapeAt } from './paths.ts'
 export const pathOf = (url: string): string => url.split('?')[0] ?? ''
 
 const keyed =
-  /^\/(a2a|api|v1|v1beta|session|mcp|openai|anthropic|gemini|bedrock|chat|responses|messages|embeddings|models|model|completions|moderations|rerank|images|audio)(\/|$|\?)/
+  /^\/(a2a|ag-ui|api|v1|v1beta|session|mcp|openai|anthropic|gemini|bedrock|chat|responses|messages|embeddings|models|model|completions|moderations|rerank|images|audio)(\/|$|\?)/
 
 /** True for paths that require a key even if unknown, so that they do not reveal which paths exist. */
 export const needsKey = (url: string): boolean => keyed.test(url)

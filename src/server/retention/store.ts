@@ -103,6 +103,8 @@ const ofSession = [
   'delete from session_metadata where session_id = $1',
   'delete from webhook_cursors where session_id = $1',
   'delete from a2a_push_configs where session_id = $1',
+  'delete from ag_ui_runs where session_id = $1',
+  'delete from ag_ui_threads where session_id = $1',
   `delete from budgets where scope = 'session' and scope_id = $1`,
 ]
 

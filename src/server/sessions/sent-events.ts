@@ -34,6 +34,14 @@ interface SessionRules {
   readonly prepare: Creation['prepare']
 }
 
+/** More about the events of one request. */
+interface Sending {
+  /** Paths of the contents of the events in the request; by default those of `events`. */
+  readonly places?: readonly string[]
+  /** Writes what must be stored together with the events. */
+  readonly record?: (client: PoolClient, stored: readonly SessionEvent[]) => Promise<void>
+}
+
 /** What events of one request share. */
 interface Accepting {
   readonly caller: Caller
@@ -97,7 +105,13 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
     return targets
   }
 
-  return async (id: string, sent: readonly SentEvent[], caller: Caller): Promise<SessionEvent[]> => {
+  return async (
+    id: string,
+    sent: readonly SentEvent[],
+    caller: Caller,
+    { places, record }: Sending = {},
+  ): Promise<SessionEvent[]> => {
+    const placeOf = (at: number) => places?.[at] ?? `events[${at}].content`
     const row = await rules.open(id, caller)
     const model = await modelOfSession(deps, row)
     const mode = await rules.busyModeOf(row)
@@ -109,9 +123,9 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
     const messages = new Map<SentMessage, PreparedParts>()
     for (const [at, event] of sent.entries())
       if (event.type === 'user.message')
-        messages.set(event, await rules.prepare(row, sentParts(event.content, `events[${at}].content`), caller))
+        messages.set(event, await rules.prepare(row, sentParts(event.content, placeOf(at)), caller))
     const messageOf = (message: SentMessage) => messages.get(message) ?? { parts: [] }
-    const resultOf = await checkedResults(sent)
+    const resultOf = await checkedResults(sent, placeOf)
     const stored = await rules.eventTransaction(async (client, unpublished) => {
       await store.lock(client, id)
       const repeated: SessionEvent[] = []
@@ -126,7 +140,9 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
       const added = unpublished.flatMap(({ sessionId, events }) =>
         events.filter(({ type }) => type.startsWith('user.')).map(event => inThread(event, sessionId, id)),
       )
-      return [...repeated, ...added]
+      const all = [...repeated, ...added]
+      await record?.(client, all)
+      return all
     })
     for (const target of new Set(sent.filter(isAnswer).map(targetOf))) deps.onAnswered(target)
     return stored
@@ -134,11 +150,14 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
 }
 
 /** Checks the results of custom tools before the transaction. Throws `invalid_request`. */
-async function checkedResults(sent: readonly SentEvent[]): Promise<(result: SentResult) => CheckedAnswer> {
+async function checkedResults(
+  sent: readonly SentEvent[],
+  placeOf: (at: number) => string,
+): Promise<(result: SentResult) => CheckedAnswer> {
   const checked = new Map<SentResult, CheckedAnswer>()
   for (const [at, event] of sent.entries()) {
     if (event.type !== 'user.custom_tool_result') continue
-    checked.set(event, await checkedAnswer({ ...event, id: event.custom_tool_use_id }, `events[${at}].content`))
+    checked.set(event, await checkedAnswer({ ...event, id: event.custom_tool_use_id }, placeOf(at)))
   }
   return result => {
     const found = checked.get(result)

@@ -76,6 +76,7 @@ export function rigOver(commands: string[]) {
     sandboxes: { open: async () => sandbox, remove: async () => undefined },
     memories: { block: async () => '', toolMemories: () => assert.fail('the session has no agent') },
     mcp: { sources: () => [], inputSchemaOf: async () => undefined, stored: async () => ({ tools: [], notes: [] }) },
+    frontEnds: { of: async () => undefined },
     resultSchemas: createResultSchemas(),
     markSandboxRunning: async () => undefined,
     log: createLog('silent'),

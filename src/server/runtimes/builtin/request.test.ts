@@ -28,11 +28,12 @@ const prompt = {
 }
 
 /** The system blocks of a request: each text, with a star where the cache is marked. */
-function systemOf(memories: string, changes: { readonly system?: string } = {}): string[] {
+function systemOf(memories: string, changes: { readonly system?: string } = {}, application = ''): string[] {
   const given = {
     session,
     prompt: { ...prompt, ...changes },
     memories,
+    application,
     schema: undefined,
     maxTokens: 16_000,
     messages: [],
@@ -48,6 +49,10 @@ const place = "The user's time zone is Europe/Berlin."
 test('memories follow the system prompt, so that the prefix shared by all sessions of the agent can be cached', () => {
   assert.deepEqual(systemOf(''), ['Be terse.', `${place}*`])
   assert.deepEqual(systemOf('<memories>'), ['Be terse.', `${place}*`, '<memories>*'])
+})
+
+test('what the front-end says comes after the cached texts, because it differs from run to run', () => {
+  assert.deepEqual(systemOf('<memories>', {}, '<state>'), ['Be terse.', `${place}*`, '<memories>*', '<state>'])
 })
 
 test('a prompt with its own system prompt keeps the memories', () => {

@@ -16,6 +16,8 @@ interface RequestParts {
   readonly prompt: RunPrompt
   /** Text block with the agent's memories; empty without any. */
   readonly memories: string
+  /** Text block of the front-end; empty without one. */
+  readonly application: string
   readonly messages: readonly Message[]
   readonly maxTokens: number
   /** Schema that the answer must match; undefined for an answer in prose. */
@@ -33,6 +35,7 @@ export function modelRequestBody({
   session,
   prompt,
   memories,
+  application,
   messages,
   maxTokens,
   schema,
@@ -47,7 +50,13 @@ export function modelRequestBody({
     max_tokens: maxTokens,
     ...samplingOf(settings),
     system: systemBlocks(
-      systemTexts(prompt.system ?? session.system, session, { memories, schema, hasFiles, failures: tools.failures }),
+      systemTexts(prompt.system ?? session.system, session, {
+        memories,
+        application,
+        schema,
+        hasFiles,
+        failures: tools.failures,
+      }),
     ),
     messages: withCacheMark(messages),
     ...(enabled.length > 0 && { tools: enabled.map(toolInRequest) }),
@@ -67,11 +76,12 @@ export const toolInRequest = ({ name, description, inputSchema }: RunTool) => ({
 
 /** Returns the model request of a run for a prompt. */
 export const bodyOf = (run: Run, prompt: RunPrompt, messages: readonly Message[]): Json => {
-  const { session, memories, schema, tools, files, deps, conversation } = run
+  const { session, memories, application, schema, tools, files, deps, conversation } = run
   return modelRequestBody({
     session,
     prompt,
     memories,
+    application,
     messages: withFiles(acceptedMedia(messages, deps.modelInputs(prompt.model)), files),
     maxTokens: limitsOf(run, prompt).answer,
     schema,
@@ -92,6 +102,7 @@ function samplingOf({ effort, thinking, temperature, top_p }: Json): Json {
 
 interface SystemParts {
   readonly memories: string
+  readonly application: string
   readonly schema: Json | undefined
   readonly hasFiles: boolean
   /** Why sources of tools have none in this run. */
@@ -100,18 +111,18 @@ interface SystemParts {
 
 /** A text of the system prompt. */
 export interface SystemText {
-  readonly kind: 'system' | 'environment' | 'memories' | 'failed_tools' | 'output_schema'
+  readonly kind: 'system' | 'environment' | 'memories' | 'application' | 'failed_tools' | 'output_schema'
   readonly text: string
 }
 
 /**
- * Returns the system prompt: the agent's prompt, facts about its environment, its memories, then missing tools
- * and the schema of the answer.
+ * Returns the system prompt: the agent's prompt, facts about its environment, its memories, what its front-end says, then missing
+ * tools and the schema of the answer.
  */
 export function systemTexts(
   system: string,
   session: Pick<RunSession, 'timezone'>,
-  { memories, schema, hasFiles, failures }: SystemParts,
+  { memories, application, schema, hasFiles, failures }: SystemParts,
 ): SystemText[] {
   const place = [
     hasFiles
@@ -123,6 +134,7 @@ export function systemTexts(
     { kind: 'system', text: system },
     { kind: 'environment', text: place.filter(line => line !== '').join('\n') },
     { kind: 'memories', text: memories },
+    { kind: 'application', text: application },
     { kind: 'failed_tools', text: failures.map(failure => `In this run, ${failure}.`).join('\n') },
     { kind: 'output_schema', text: schemaWords(schema) },
   ]

@@ -7,6 +7,7 @@ import type { Log } from '../../platform/log.ts'
 import type { ResultSchemas } from '../../platform/result-schema/result-schemas.ts'
 import type { pause } from '../../platform/timers.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
+import type { FrontEnds } from '../../tools/front-end.ts'
 import type { RunServices, ToolLimits } from '../../tools/tool.ts'
 import type { CallContext, ListedTools } from '../../tools/tool-source.ts'
 import type { RunContext, RunPrompt, RunSession } from '../runtime.ts'
@@ -28,6 +29,8 @@ export interface BuiltinDeps {
   readonly memories: Pick<SessionMemories, 'block' | 'toolMemories'>
   /** Tools of the agent's MCP servers. */
   readonly mcp: Pick<AgentMcp, 'sources' | 'inputSchemaOf' | 'stored'>
+  /** Tools, context and state that front-ends give to their sessions. */
+  readonly frontEnds: FrontEnds
   readonly resultSchemas: Pick<ResultSchemas, 'mismatch'>
   readonly log: Log
   /** Waits between tries of a model request; `pause` of the platform by default. */
@@ -51,6 +54,8 @@ export interface Run {
   schema: Json | undefined
   /** Text block with the agent's memories; the same for the whole run, empty without any. */
   readonly memories: string
+  /** Text block of the front-end; empty without one. */
+  readonly application: string
   /** The tools of all sources. */
   readonly tools: ListedTools
   readonly callContext: CallContext

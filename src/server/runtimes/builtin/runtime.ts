@@ -1,3 +1,4 @@
+import { frontEndText } from '../../tools/front-end.ts'
 import { withToolSearch } from '../../tools/searched-tools.ts'
 import { isSubagentTool, subagentInput } from '../../tools/subagents.ts'
 import { toolsOfSources } from '../../tools/tool-source.ts'
@@ -49,7 +50,8 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       const { conversation } = await conversationOf(context)
       const services = servicesOf({ prompt, context })
       const callContext = { signal: context.signal, limits: deps.toolLimits, log: deps.log }
-      const listed = await toolsOfSources(sourcesOf({ session, prompt, context, services }), callContext)
+      const frontEnd = await deps.frontEnds.of(session)
+      const listed = await toolsOfSources(sourcesOf({ session, prompt, context, services, frontEnd }), callContext)
       const memories = await deps.memories.block(session)
       const redactor = createRedactor(deps.gateway.echoes(), context)
       const run: Run = {
@@ -59,6 +61,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
         context: redactor.context,
         conversation,
         memories,
+        application: frontEndText(frontEnd),
         tools: withToolSearch(listed),
         callContext,
         files: noContents,

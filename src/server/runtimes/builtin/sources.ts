@@ -1,6 +1,7 @@
 import { ByteGate } from '../../platform/byte-gate.ts'
 import type { Sandbox } from '../../sandboxes/sandbox.ts'
 import { customSource, customTools } from '../../tools/custom-tools.ts'
+import { type FrontEnd, frontEndTools, stateSource } from '../../tools/front-end.ts'
 import { memorySource, sandboxSource } from '../../tools/own-sources.ts'
 import { subagentEntries, subagentSource } from '../../tools/subagents.ts'
 import { type RunServices, toolMemoryBytes } from '../../tools/tool.ts'
@@ -15,13 +16,14 @@ interface RunOf {
   readonly prompt: RunPrompt
   readonly context: Pick<RunContext, 'customToolEnd' | 'payer' | 'subagents'>
   readonly services: RunServices
+  readonly frontEnd: FrontEnd | undefined
 }
 
 /** Returns a function that lists the sources of a run's tools. */
 export function createSources(deps: BuiltinDeps): (run: RunOf) => ToolSource[] {
   const memory = new ByteGate(toolMemoryBytes)
   const { mismatch } = deps.resultSchemas
-  return ({ session, prompt, context, services }) => {
+  return ({ session, prompt, context, services, frontEnd }) => {
     const { tools, warnings } = toolsFor(session.tools)
     const enabled = tools.filter(({ tool }) => isAvailable(tool.name, deps))
     for (const warning of warnings) deps.log.warn({ session_id: session.id, agent_id: session.agent_id }, warning)
@@ -40,6 +42,11 @@ export function createSources(deps: BuiltinDeps): (run: RunOf) => ToolSource[] {
         model: services.model,
         openSandbox: open,
       }),
+      // Last: a tool of the service is never replaced by one of a front-end.
+      ...(frontEnd?.state ? [stateSource(frontEnd.state)] : []),
+      ...(frontEnd && customToolEnd
+        ? [customSource(frontEndTools(frontEnd, session.tools, session.config), { endOf: customToolEnd, mismatch })]
+        : []),
     ]
   }
 }

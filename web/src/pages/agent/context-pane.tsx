@@ -75,6 +75,7 @@ const titles: Readonly<Record<ContextPart['kind'], string>> = {
   skill: 'Skill',
   environment: 'Environment',
   memories: 'Memories',
+  application: 'Application',
   failed_tools: 'Missing tools',
   output_schema: 'Typed result',
   prompt: 'First message',

@@ -1,6 +1,7 @@
 import type { ContextTool } from '../../../../contract/contexts.ts'
 import { estimateInputTokens } from '../../../gateway/tokens/estimate.ts'
 import { isRecord } from '../../../platform/json.ts'
+import { type FrontEnd, frontEndText } from '../../../tools/front-end.ts'
 import { shownTools, withToolSearch } from '../../../tools/searched-tools.ts'
 import { type ListedTools, type RunTool, toolsOfSources } from '../../../tools/tool-source.ts'
 import type { ContextRequest, RunSession, RuntimeContext } from '../../runtime.ts'
@@ -15,7 +16,11 @@ export function createNextRequest(deps: BuiltinDeps) {
   // Without its MCP servers, which a list would connect to.
   const sourcesOf = createSources({ ...deps, mcp: { ...deps.mcp, sources: () => [] } })
 
-  async function listedTools(session: RunSession, { prompt, agents, payer }: ContextRequest, notes: string[]) {
+  async function listedTools(
+    session: RunSession,
+    { prompt, agents, payer, frontEnd }: ContextRequest & { readonly frontEnd: FrontEnd | undefined },
+    notes: string[],
+  ) {
     const { signal } = new AbortController()
     const sources = sourcesOf({
       session,
@@ -26,6 +31,7 @@ export function createNextRequest(deps: BuiltinDeps) {
         ...(agents && { subagents: { agents, open: async () => [], end: async () => undefined } }),
       },
       services: idleServices(deps, prompt.model),
+      frontEnd,
     })
     const own = await toolsOfSources(sources, { signal, log: deps.log })
     const ofServers = payer ? await deps.mcp.stored(session, payer) : { tools: [], notes: [keyIsGone] }
@@ -37,12 +43,14 @@ export function createNextRequest(deps: BuiltinDeps) {
   return async (session: RunSession, request: ContextRequest): Promise<RuntimeContext> => {
     const { prompt, memories, fold } = request
     const notes: string[] = []
-    const tools = await listedTools(session, request, notes)
+    const frontEnd = await deps.frontEnds.of(session)
+    const tools = await listedTools(session, { ...request, frontEnd }, notes)
     const conversation = fold && (await conversationOf({ fold })).conversation
     const shown = shownTools(tools, conversation?.foundTools ?? [])
     const schema = prompt.output_schema ?? session.config['output_schema']
     const parts = systemTexts(prompt.system ?? session.system, session, {
       memories,
+      application: frontEndText(frontEnd),
       schema: isRecord(schema) ? schema : undefined,
       hasFiles: worksOnFiles(shown),
       failures: tools.failures,

@@ -13,6 +13,7 @@ const titles: Readonly<Record<ContextPart['kind'], string>> = {
   skill: 'Skill',
   environment: 'Notes about files and time zone',
   memories: 'Memories',
+  application: 'Of the application',
   failed_tools: 'Tools that are missing',
   output_schema: 'Format of the answer',
   prompt: 'Prompt',

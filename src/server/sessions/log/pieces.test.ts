@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Preview } from '../sessions/log/remote-previews.ts'
 import { Pieces } from './pieces.ts'
+import type { Preview } from './remote-previews.ts'
 
 const piece = (event_id: string, text: string): Preview => ({
   type: 'event_delta',

@@ -1,4 +1,4 @@
-import type { Preview } from '../sessions/log/remote-previews.ts'
+import type { Preview } from './remote-previews.ts'
 
 /** Characters of pieces that are stored for a reader that does not take them. The rest comes with the whole answer. */
 const maxPieceChars = 1_000_000
