@@ -17,7 +17,9 @@ import { serviceUrl } from './parse.ts'
 import { addAuditCommands } from './resources/audit.ts'
 import { addBudgetCommands } from './resources/budgets.ts'
 import { addConfigCommands } from './resources/config.ts'
+import { addDatasetCommands } from './resources/datasets.ts'
 import { addEnvironmentCommands } from './resources/environments.ts'
+import { addExperimentCommands } from './resources/experiments.ts'
 import { addMcpCommands } from './resources/mcp.ts'
 import { addScheduleCommands } from './resources/schedules.ts'
 import { addTeamCommands } from './resources/teams.ts'
@@ -112,6 +114,8 @@ export function programOf(registry: Registry): Command {
   addModelCommands(program, registry)
   addRuntimeCommands(program, registry)
   addScheduleCommands(program, registry)
+  addDatasetCommands(program, registry)
+  addExperimentCommands(program, registry)
   addWebhookCommands(program, registry)
   addVaultCommands(program, registry)
   addUserCommands(program, registry)

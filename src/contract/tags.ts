@@ -103,6 +103,11 @@ export const tags = [
     description: 'Cron expressions with a time zone that queue a prompt, once per tick over all replicas.',
   },
   {
+    name: 'Evaluations',
+    description:
+      'Datasets of prompts with checks, experiments that run an agent version on them, and comparisons of two experiments.',
+  },
+  {
     name: 'Webhook Endpoints',
     description:
       'Addresses that receive the events of sessions: signed, in order for each session, retried until delivered.',
@@ -133,7 +138,7 @@ export type TagName = (typeof tags)[number]['name']
 /** The chapters of the reference, with their tags. */
 export const tagGroups: readonly { readonly name: string; readonly tags: readonly TagName[] }[] = [
   { name: 'Gateway', tags: ['Messages', 'OpenAI', 'Gemini', 'Models', 'Providers', 'Provider APIs'] },
-  { name: 'Agents', tags: ['Agents', 'Memories', 'Skills', 'MCP'] },
+  { name: 'Agents', tags: ['Agents', 'Memories', 'Skills', 'MCP', 'Evaluations'] },
   { name: 'Sessions', tags: ['Sessions', 'Approvals', 'Custom tools'] },
   { name: 'Triggers', tags: ['Webhooks', 'Schedules', 'Webhook Endpoints'] },
   { name: 'Runtimes', tags: ['Runtimes'] },

@@ -10,6 +10,7 @@ import { composeControls } from './compose/controls.ts'
 import { composeDataFolder } from './compose/data-folder.ts'
 import { composeDatabase } from './compose/database.ts'
 import { composeDialects } from './compose/dialects.ts'
+import { composeEvaluations } from './compose/evaluations.ts'
 import { composeGateway } from './compose/gateway.ts'
 import { composeHttp } from './compose/http.ts'
 import { composeLedger } from './compose/ledger.ts'
@@ -253,7 +254,31 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     events: engine.events,
     nextPrompt: engine.nextPrompt,
   })
-  const controls = composeControls({ ...base, freezes, freezeRows: ledger.freezeRows, gateway, keys, sessions })
+  const evaluations = composeEvaluations({
+    ...base,
+    agents: library.agents,
+    agentRows,
+    budgetRows,
+    freezes,
+    gateway,
+    runAs: access.runAs,
+    runtimes,
+    sandboxes,
+    sessions,
+    sessionRows: engine.sessionRows,
+    events: engine.events,
+    promptFiles: stored.promptFiles,
+    workspaces: stored.workspaces,
+  })
+  const controls = composeControls({
+    ...base,
+    freezes,
+    freezeRows: ledger.freezeRows,
+    gateway,
+    keys,
+    sessions,
+    stopExperiments: evaluations.stop,
+  })
   const triggers = composeWebhooksAndSchedules({
     ...base,
     vault,
@@ -323,6 +348,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     dialects,
     a2a,
     triggers,
+    evaluations,
     controls,
     mcp,
     ownMcp,
@@ -349,6 +375,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     ...dialects.parts,
     ...a2a.parts,
     ...triggers.parts,
+    ...evaluations.parts,
     { name: 'retention', isSessionWork: true, start: retention.start, stop: retention.stop },
     ...http.parts,
   ]

@@ -26,13 +26,16 @@ interface Needs {
   readonly sessions: Sessions
   readonly freezes: Freezes
   readonly freezeRows: FreezeStore
+  /** Cancels running experiments. */
+  readonly stopExperiments: Parameters<typeof createStops>[0]['stopExperiments']
 }
 
 /** Notifies every process which model calls to stop. */
 const stopChannel = 'stopped_calls'
 
 /** Kill switches: list running work, stop it, and freeze spending. */
-export function composeControls({ pool, notifications, audit, gateway, keys, sessions, freezes, freezeRows }: Needs) {
+export function composeControls(needs: Needs) {
+  const { pool, notifications, audit, gateway, keys, sessions, freezes, freezeRows, stopExperiments } = needs
   const running = runningStore(pool)
   const record = (entry: Parameters<Audit['record']>[1]) =>
     transaction(pool, client => audit.record(sqlOfClient(client), entry))
@@ -41,7 +44,7 @@ export function composeControls({ pool, notifications, audit, gateway, keys, ses
   const stopCalls = ({ scope, id }: Target) => {
     if (scope !== 'session' && scope !== 'agent') hint(pool, stopChannel, JSON.stringify({ scope, id }))
   }
-  const stops = createStops({ store: running, sessions, keys, record, stopCalls })
+  const stops = createStops({ store: running, sessions, keys, record, stopCalls, stopExperiments })
   const settings = createFreezeSettings({ pool, store: freezeRows, freezes, keys, audit })
   return {
     serve: (app: FastifyInstance) => serveControls(app, { running, stops, freezes: settings }),

@@ -8,6 +8,7 @@ import { createKysely } from '../db/connect.ts'
 import type { Database } from '../db/database.ts'
 import { createNetworkCheck } from '../egress/check-network.ts'
 import type { SessionSecrets } from '../egress/session-secrets.ts'
+import { replayStore } from '../evaluations/replay-store.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { serveModels } from '../gateway/routes.ts'
 import type { AgentMcp } from '../mcp/agents/agent-mcp.ts'
@@ -123,6 +124,7 @@ export function composeRuntimes(needs: Needs) {
     memories,
     mcp: needs.agentMcp,
     resultSchemas: needs.resultSchemas,
+    recordingOf: replayStore(pool).recordingOf,
     log,
   })
   const builtin = redaction.runtime(prepared(cloning.runtime(ownRuntime)))

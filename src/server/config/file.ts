@@ -102,7 +102,7 @@ interface FileValue {
     readonly tool_preview_chars?: number
   }
   readonly retention?: Partial<
-    Record<'deleted_sessions' | 'deliveries' | 'sessions' | 'bodies' | 'ledger' | 'audit', string | undefined>
+    Record<'deleted_sessions' | 'deliveries' | 'sessions' | 'bodies' | 'ledger' | 'audit' | 'experiments', string | undefined>
   >
   readonly workspaces?: {
     readonly store?: string
@@ -243,7 +243,15 @@ const fileShape: Shape = {
     },
     retention: {
       kind: 'block',
-      keys: { deleted_sessions: text, deliveries: text, sessions: text, bodies: text, ledger: text, audit: text },
+      keys: {
+        deleted_sessions: text,
+        deliveries: text,
+        sessions: text,
+        bodies: text,
+        ledger: text,
+        audit: text,
+        experiments: text,
+      },
     },
     workspaces: {
       kind: 'block',

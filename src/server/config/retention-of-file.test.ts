@@ -19,6 +19,7 @@ test('V8: by default deleted sessions, deliveries and bodies are kept for a week
     bodiesMs: 7 * dayMs,
     ledgerMs: undefined,
     auditMs: undefined,
+    experimentsMs: undefined,
   })
 })
 
@@ -30,6 +31,7 @@ test('V8: times have a unit, and never keeps data forever', () => {
     bodies: '1h',
     ledger: '12h',
     audit: '5m',
+    experiments: '30d',
   })
   assert.deepEqual(settings, {
     deletedSessionsMs: undefined,
@@ -38,6 +40,7 @@ test('V8: times have a unit, and never keeps data forever', () => {
     bodiesMs: dayMs / 24,
     ledgerMs: dayMs / 2,
     auditMs: 300_000,
+    experimentsMs: 30 * dayMs,
   })
 })
 

@@ -77,6 +77,7 @@ export function rigOver(commands: string[]) {
     memories: { block: async () => '', toolMemories: () => assert.fail('the session has no agent') },
     mcp: { sources: () => [], inputSchemaOf: async () => undefined, stored: async () => ({ tools: [], notes: [] }) },
     resultSchemas: createResultSchemas(),
+    recordingOf: async () => undefined,
     markSandboxRunning: async () => undefined,
     log: createLog('silent'),
   }

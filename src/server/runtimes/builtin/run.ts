@@ -7,6 +7,7 @@ import type { Log } from '../../platform/log.ts'
 import type { ResultSchemas } from '../../platform/result-schema/result-schemas.ts'
 import type { pause } from '../../platform/timers.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
+import type { Recording } from '../../tools/replay.ts'
 import type { RunServices, ToolLimits } from '../../tools/tool.ts'
 import type { CallContext, ListedTools } from '../../tools/tool-source.ts'
 import type { RunContext, RunPrompt, RunSession } from '../runtime.ts'
@@ -29,6 +30,8 @@ export interface BuiltinDeps {
   /** Tools of the agent's MCP servers. */
   readonly mcp: Pick<AgentMcp, 'sources' | 'inputSchemaOf' | 'stored'>
   readonly resultSchemas: Pick<ResultSchemas, 'mismatch'>
+  /** Returns the recording of a session that replays; undefined when there is none. */
+  readonly recordingOf: (sessionId: string) => Promise<Recording | undefined>
   readonly log: Log
   /** Waits between tries of a model request; `pause` of the platform by default. */
   readonly wait?: typeof pause
