@@ -282,7 +282,7 @@ test('the command line adds cases, waits for the end, and fails a build when too
   const run = ['experiments', 'run', 'Answers', '--model', 'scripted', '--wait']
   const enough = await switchyard(...run, '--fail-under', '0.6')
   assert.equal(enough.code, 0, enough.stderr)
-  assert.match(enough.stdout, /pass_rate +0.67/)
+  assert.match(enough.stdout, /pass_rate +0[.]67/)
   assert.equal((await switchyard(...run, '--fail-under', '0.9')).code, 1)
   assert.match((await switchyard('experiments', 'ls', '--dataset', 'Answers')).stdout, /2\/3/)
   await switchyard('datasets', 'rm', 'Answers', '--yes')

@@ -21,8 +21,7 @@ interface Deps {
   readonly log: Log
 }
 
-/** Other experiments go first meanwhile. */
-const turnMs = 50
+/** How long an experiment without room, or without a right to spend, starts nothing. */
 const waitMs = 1_000
 
 /** Returns a function that starts one case of any experiment; it returns false when none can start now. */
@@ -45,11 +44,12 @@ export function createCaseStart({ pool, store, cases, sessions, callerOf, freeze
     const prepared = await sessions.prepareFirst(body, messages, caller)
     const publish = await transaction(pool, async client => {
       const room = await store.lockNext(client, next)
-      const budgetUsd = room && (await budgetOf(client, next, room))
+      const budgetUsd = room ? await budgetOf(client, next, room) : 'none'
       if (budgetUsd === 'none') return undefined
       const begun = await sessions.createWithin(client, { body, caller, messages: prepared, maxBudgetUsd: budgetUsd })
       await store.start(client, next, { session_id: begun.id, budget_usd: budgetUsd })
-      await store.postpone(client, experiment.id, turnMs)
+      // Other experiments go first now.
+      await store.postpone(client, experiment.id, 0)
       return begun.publish
     })
     publish?.()

@@ -75,13 +75,15 @@ export interface PlacedCase {
 export type DatasetStore = ReturnType<typeof datasetStore>
 
 export function datasetStore(pool: Pool) {
+  /** Returns the dataset; undefined when `owner` has none with that id. */
+  async function find(id: string, owner: string | undefined, on: Queryable = pool): Promise<Dataset | undefined> {
+    const text = `select ${datasetColumns} from datasets d where d.id = $1 and ($2::text is null or d.owner_id = $2)`
+    const [row] = (await on.query<DatasetRow>(text, [id, owner])).rows
+    return row && toDataset(row)
+  }
+
   return {
-    /** Returns the dataset; undefined when `owner` has none with that id. */
-    async find(id: string, owner: string | undefined, on: Queryable = pool): Promise<Dataset | undefined> {
-      const text = `select ${datasetColumns} from datasets d where d.id = $1 and ($2::text is null or d.owner_id = $2)`
-      const [row] = (await on.query<DatasetRow>(text, [id, owner])).rows
-      return row && toDataset(row)
-    },
+    find,
 
     async list(owner: string | undefined, { after, limit }: PageOf): Promise<Dataset[]> {
       const text = `
@@ -99,7 +101,7 @@ export function datasetStore(pool: Pool) {
     /** Locks the dataset until the end of the transaction. Returns undefined when `owner` has none with that id. */
     async lock(on: PoolClient, id: string, owner: string | undefined): Promise<Dataset | undefined> {
       await on.query('select from datasets where id = $1 for update', [id])
-      return this.find(id, owner, on)
+      return find(id, owner, on)
     },
 
     async remove(on: PoolClient, id: string): Promise<void> {

@@ -150,13 +150,15 @@ const cancelCasesText = `
 export type ExperimentStore = ReturnType<typeof experimentStore>
 
 export function experimentStore(pool: Pool) {
+  /** Returns the experiment; undefined when `owner` has none with that id. */
+  async function find(id: string, owner: string | undefined, on: Queryable = pool): Promise<Experiment | undefined> {
+    const text = `${shownExperiment} where e.id = $1 and ($2::text is null or e.owner_id = $2)`
+    const [row] = (await on.query<ExperimentRow>(text, [id, owner])).rows
+    return row && toExperiment(row)
+  }
+
   return {
-    /** Returns the experiment; undefined when `owner` has none with that id. */
-    async find(id: string, owner: string | undefined, on: Queryable = pool): Promise<Experiment | undefined> {
-      const text = `${shownExperiment} where e.id = $1 and ($2::text is null or e.owner_id = $2)`
-      const [row] = (await on.query<ExperimentRow>(text, [id, owner])).rows
-      return row && toExperiment(row)
-    },
+    find,
 
     async list({ owner, datasetId, agentId, state, after, limit }: ExperimentFilter): Promise<Experiment[]> {
       const text = `
@@ -191,7 +193,7 @@ export function experimentStore(pool: Pool) {
     /** Locks the experiment until the end of the transaction. Returns undefined when `owner` has none with that id. */
     async lock(on: PoolClient, id: string, owner: string | undefined): Promise<Experiment | undefined> {
       await on.query('select from experiments where id = $1 for update', [id])
-      return this.find(id, owner, on)
+      return find(id, owner, on)
     },
 
     /** Returns false when the experiment is not running. */

@@ -35,20 +35,20 @@ export interface Room {
   readonly used_usd: number
 }
 
-export interface StartedCase {
+interface StartedCase {
   readonly session_id: string
   readonly budget_usd: number | undefined
 }
 
 /** A session to stop, and why. */
-export interface CaseToStop {
+interface CaseToStop {
   readonly experiment_id: string
   readonly position: number
   readonly session_id: string
   readonly reason: StopReason
 }
 
-export type StopReason = 'cancelled' | 'timed_out' | 'budget_reached'
+type StopReason = 'cancelled' | 'timed_out' | 'budget_reached'
 
 /** A case whose session has ended, as claimed by a process. */
 export interface EndedCase {
@@ -146,9 +146,9 @@ const finishText = `
            coalesce(sum(u.input_tokens + u.cache_read_tokens + u.cache_write_5m_tokens + u.cache_write_1h_tokens), 0) as input_tokens,
            coalesce(sum(u.output_tokens), 0) as output_tokens
     from usage u where u.session_id in (
-      select $9 union all select id from sessions where ancestors <> '{}' and ancestors @> array[$9])
+      select $9::text union all select id from sessions where ancestors <> '{}' and ancestors @> array[$9::text])
   ), ran as (
-    select extract(epoch from max(ended_at) - min(started_at)) * 1000 as duration_ms from prompts where session_id = $9
+    select extract(epoch from max(ended_at) - min(started_at)) * 1000 as duration_ms from prompts where session_id = $9::text
   )
   update experiment_cases c set
     state = $4, error_type = $5, error_message = $6, score = $7, grades = $8, answer = $10, claim = null, claimed_until = null,
@@ -186,7 +186,7 @@ export function runStore(pool: Pool) {
       return { experiment, position, case_id, case_name }
     },
 
-    /** Starts no case of the experiment for `ms`. */
+    /** Starts no case of the experiment for `ms`, and then those of others first. */
     async postpone(on: Pool | PoolClient, id: string, ms: number): Promise<void> {
       const text = `update experiments set next_start_at = clock_timestamp() + $2 * interval '1 millisecond' where id = $1`
       await on.query(text, [id, ms])

@@ -1,4 +1,4 @@
-import type { Grade, GraderOf } from '../../../contract/graders.ts'
+import type { Grade, Grader } from '../../../contract/graders.ts'
 import type { Caller } from '../../http/caller.ts'
 
 /** What is graded. */
@@ -32,4 +32,4 @@ export const passed: Verdict = { passed: true, score: 1, reason: '' }
 export const failed = (reason: string): Verdict => ({ passed: false, score: 0, reason })
 
 /** Returns what a grader is called in results. */
-export const labelOf = ({ name, type }: Pick<GraderOf<'exact'>, 'name'> & { readonly type: string }): string => name ?? type
+export const labelOf = ({ name, type }: Grader): string => name ?? type

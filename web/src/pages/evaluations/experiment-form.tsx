@@ -30,6 +30,17 @@ interface Draft {
   readonly max_budget_usd: number | undefined
 }
 
+const empty: Draft = {
+  dataset_id: undefined,
+  agent_id: undefined,
+  agent_version: undefined,
+  model: undefined,
+  name: '',
+  replay: false,
+  max_parallel: 10,
+  max_budget_usd: undefined,
+}
+
 const fields = ['dataset_id', 'agent_id', 'agent_version', 'model', 'name', 'replay', 'max_parallel', 'max_budget_usd'] as const
 
 const numberOf = (value: number | string): number | undefined => (value === '' ? undefined : Number(value))
@@ -37,10 +48,7 @@ const numberOf = (value: number | string): number | undefined => (value === '' ?
 /** Chooses what runs on which dataset, and starts the experiment. */
 export function ExperimentForm({ datasetId, onClose, onStarted }: Props) {
   const queries = useQueryClient()
-  const [draft, setDraft] = useState<Draft>({
-    ...{ dataset_id: datasetId, agent_id: undefined, agent_version: undefined, model: undefined },
-    ...{ name: '', replay: false, max_parallel: 10, max_budget_usd: undefined },
-  })
+  const [draft, setDraft] = useState<Draft>({ ...empty, dataset_id: datasetId })
   const set = (changes: Partial<Draft>) => setDraft(before => ({ ...before, ...changes }))
   const { data: datasets = [] } = useQuery(datasetsQuery)
   const { data: models = [] } = useQuery(modelNames)
