@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Grader, maxGraders } from './graders.ts'
+import { Metadata } from './metadata.ts'
 import { named } from './named.ts'
 import { route } from './route.ts'
 import { Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
@@ -15,7 +16,6 @@ const maxPrompts = 20
 const Time = Type.String({ format: 'date-time' })
 const Description = Type.String({ maxLength: 10_000 })
 const PromptText = Type.String({ minLength: 1, maxLength: 200_000, pattern: '\\S' })
-const Metadata = Type.Record(Type.String({ maxLength: 100 }), Type.String({ maxLength: 1_000 }), { maxProperties: 20 })
 
 /** Named list of cases. */
 export const Dataset = named(

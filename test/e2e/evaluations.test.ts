@@ -200,12 +200,12 @@ test('each bad grader and session is a clear result of its case, and all others 
     state,
     score ?? error?.type,
   ])
-  const floods = shown.find(([name]) => name === 'flood')
-  assert.ok(floods?.[1] === 'error' || floods?.[1] === 'passed', JSON.stringify(floods))
+  // The simulated shell ends such commands with an exit code.
+  const isCutOff = ([name]: readonly unknown[]) => name === 'endless' || name === 'flood'
+  for (const [name, state] of shown.filter(isCutOff)) assert.notEqual(state, 'passed', String(name))
   assert.deepEqual(
-    shown.filter(([name]) => name !== 'flood'),
+    shown.filter(each => !isCutOff(each)),
     [
-      ['endless', 'error', 'grader_error'],
       ['exit 3', 'failed', 0],
       ['reads the answer', 'passed', 1],
       ['nonsense', 'error', 'grader_error'],
@@ -221,8 +221,7 @@ test('each bad grader and session is a clear result of its case, and all others 
     ],
   )
   assert.ok((experiment.judge_cost_usd ?? 0) > 0)
-  const { endless, nonsense } = await resultsOf(experiment)
-  assert.match(endless?.error?.message ?? '', /command did not end within 2 s/)
+  const { nonsense } = await resultsOf(experiment)
   assert.match(nonsense?.error?.message ?? '', /did not answer with a score/)
 })
 
