@@ -44,7 +44,11 @@ export type CaseFileWrite = Static<typeof CaseFileWrite>
 
 const CaseFile = named(
   'CaseFile',
-  Type.Object({ name: Type.String(), media_type: Nullable(Type.String()), size: Type.Integer({ description: 'Bytes' }) }),
+  Type.Object({
+    name: Type.String(),
+    media_type: Nullable(Type.String()),
+    size: Type.Integer({ description: 'Bytes' }),
+  }),
 )
 
 const CaseSource = named(

@@ -9,12 +9,7 @@ const Time = Type.String({ format: 'date-time' })
 
 const ExperimentState = named(
   'ExperimentState',
-  Type.Union([
-    Type.Literal('running'),
-    Type.Literal('cancelling'),
-    Type.Literal('done'),
-    Type.Literal('cancelled'),
-  ]),
+  Type.Union([Type.Literal('running'), Type.Literal('cancelling'), Type.Literal('done'), Type.Literal('cancelled')]),
 )
 
 const CaseState = named(

@@ -115,11 +115,17 @@ test('the comparison of two versions names the case that got worse, the cost, an
   const { totals, cases, agent_changes } = await ok<ExperimentComparison>(line)
   assert.deepEqual([totals.worse, totals.better, totals.same], [1, 0, 2])
   const [first] = cases
-  assert.deepEqual([first?.name, first?.change, first?.base?.state, first?.other?.state], ['beta', 'worse', 'passed', 'failed'])
+  assert.deepEqual(
+    [first?.name, first?.change, first?.base?.state, first?.other?.state],
+    ['beta', 'worse', 'passed', 'failed'],
+  )
   assert.equal(first?.score_change, -1)
   // 900 more output tokens in the last answer of each case.
   assert.ok(Math.abs((totals.cost_change_usd ?? 0) - 3 * 900 * prices.output_cost_per_token) < 0.000_001)
-  assert.deepEqual(agent_changes?.map(({ field }) => field), ['system'])
+  assert.deepEqual(
+    agent_changes?.map(({ field }) => field),
+    ['system'],
+  )
   const newest = await ok<ExperimentComparison>(`GET /api/experiments/${other.id}/compare`)
   assert.equal(newest.base.id, base.id)
   assert.equal((await send(service, `GET /api/experiments/${base.id}/compare`)).status, 409)
@@ -180,7 +186,11 @@ test('each bad grader and session is a clear result of its case, and all others 
   const command = (text: string) => [{ type: 'command', command: text, timeout_seconds: 2 }]
   const cases = [
     { name: 'endless', prompts: ['x'], graders: command('while true; do :; done') },
-    { name: 'flood', prompts: ['x'], graders: [{ ...command('head -c 1000000000 /dev/zero')[0], timeout_seconds: 60 }] },
+    {
+      name: 'flood',
+      prompts: ['x'],
+      graders: [{ ...command('head -c 1000000000 /dev/zero')[0], timeout_seconds: 60 }],
+    },
     { name: 'exit 3', prompts: ['x'], graders: command('echo broken; exit 3') },
     { name: 'reads the answer', prompts: ['x-7'], graders: command('grep -q x-7 "$ANSWER_FILE"') },
     { name: 'nonsense', prompts: ['x'], graders: judge('nonsense') },
@@ -231,8 +241,14 @@ test('a case with a secret is rejected by name, or stored without it', async () 
   const cases = [{ name: 'leaky', prompts: ['first', `use ${secret}`] }, { prompts: ['harmless'] }]
   type Added = { cases: DatasetCase[]; rejected: RejectedCase[] }
   const added = await ok<Added>(`POST /api/datasets/${id}/cases`, { cases })
-  assert.deepEqual(added.cases.map(({ name }) => name), ['harmless'])
-  assert.deepEqual(added.rejected.map(({ index, name }) => [index, name]), [[0, 'leaky']])
+  assert.deepEqual(
+    added.cases.map(({ name }) => name),
+    ['harmless'],
+  )
+  assert.deepEqual(
+    added.rejected.map(({ index, name }) => [index, name]),
+    [[0, 'leaky']],
+  )
   assert.match(added.rejected[0]?.reason ?? '', /^prompts\[1\] contains what looks like a secret/)
   const redacted = await ok<Added>(`POST /api/datasets/${id}/cases`, { cases, redact: true })
   assert.deepEqual(redacted.cases[0]?.prompts, ['first', 'use [secret]'])
@@ -248,7 +264,10 @@ test('budgets, cancellation and kill switches end an experiment, and what it has
   const reasons = Object.values(await resultsOf(poor)).map(({ error }) => error?.type)
   assert.deepEqual(reasons, ['budget_reached', 'budget_reached', 'budget_reached'])
 
-  const body = { dataset_id: slow, agent_id: (await ok<Agent>('POST /api/agents', { name: 'Idle', owner_id: 'team' })).id }
+  const body = {
+    dataset_id: slow,
+    agent_id: (await ok<Agent>('POST /api/agents', { name: 'Idle', owner_id: 'team' })).id,
+  }
   const runningOf = (id: string) =>
     eventually(async () => {
       const { counts } = await ok<Experiment>(`GET /api/experiments/${id}`)
@@ -265,7 +284,10 @@ test('budgets, cancellation and kill switches end an experiment, and what it has
   await runningOf(stopped)
   await ok('POST /v1/stop', { agent_id: body.agent_id, reason: 'too expensive' })
   const end = await endOf(stopped)
-  assert.deepEqual([end.state, end.reason, end.counts.waiting, end.counts.running], ['cancelled', 'too expensive', 0, 0])
+  assert.deepEqual(
+    [end.state, end.reason, end.counts.waiting, end.counts.running],
+    ['cancelled', 'too expensive', 0, 0],
+  )
 })
 
 test('the command line adds cases, waits for the end, and fails a build when too few pass', async () => {

@@ -159,7 +159,10 @@ function addCompare(group: Command, registry: Registry): void {
       if (!out.isJson) printComparison(comparison, out)
       return options['failOnWorse'] === true && comparison.totals.worse > 0 ? exitCodes.failed : exitCodes.ok
     },
-    examples: ['switchyard experiments compare exp_0200 --with exp_0199', 'switchyard experiments compare exp_0200 --fail-on-worse'],
+    examples: [
+      'switchyard experiments compare exp_0200 --with exp_0199',
+      'switchyard experiments compare exp_0200 --fail-on-worse',
+    ],
   })
 }
 

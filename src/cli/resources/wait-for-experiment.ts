@@ -14,7 +14,11 @@ interface Waiting {
 const periodMs = 1_000
 
 /** Waits for the end of an experiment and reports its progress. */
-export async function waitForExperiment(client: Client, started: Experiment, { out, stop }: Waiting): Promise<Experiment> {
+export async function waitForExperiment(
+  client: Client,
+  started: Experiment,
+  { out, stop }: Waiting,
+): Promise<Experiment> {
   let last = ''
   for (let experiment = started; ; ) {
     const { counts, ended_at } = experiment

@@ -102,7 +102,10 @@ interface FileValue {
     readonly tool_preview_chars?: number
   }
   readonly retention?: Partial<
-    Record<'deleted_sessions' | 'deliveries' | 'sessions' | 'bodies' | 'ledger' | 'audit' | 'experiments', string | undefined>
+    Record<
+      'deleted_sessions' | 'deliveries' | 'sessions' | 'bodies' | 'ledger' | 'audit' | 'experiments',
+      string | undefined
+    >
   >
   readonly workspaces?: {
     readonly store?: string

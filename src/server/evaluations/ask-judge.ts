@@ -18,7 +18,13 @@ export interface JudgeCall {
 /** How a call ended. */
 export type JudgeAnswer =
   | { readonly text: string }
-  | { readonly failure: { readonly message: string; readonly isPassing: boolean; readonly retryAfterMs?: number | undefined } }
+  | {
+      readonly failure: {
+        readonly message: string
+        readonly isPassing: boolean
+        readonly retryAfterMs?: number | undefined
+      }
+    }
   | { readonly budget: BudgetReached; readonly message: string }
 
 interface Deps {
@@ -35,24 +41,37 @@ const frozenWaitMs = 2_000
 /** Returns a function that asks a judge. A failure that may pass is retried; while spending is frozen, the judge waits. */
 export function createAskJudge({ call, wait = pause }: Deps): AskJudge {
   return async request => {
-    for (let tries = 1; ; ) {
+    for (let failures = 0; ; ) {
       const answer = await call(callOf(request))
       if ('text' in answer) return answer.text
       request.signal.throwIfAborted()
-      if ('budget' in answer) {
-        if (!answer.budget.is_frozen) throw new GraderError(answer.message)
-        await wait(frozenWaitMs, request.signal)
-        continue
-      }
-      const { message, isPassing, retryAfterMs = firstWaitMs * 2 ** tries } = answer.failure
-      if (!isPassing || tries === maxTries) throw new GraderError(message)
-      tries++
-      await wait(Math.min(retryAfterMs, maxWaitMs), request.signal)
+      if ('failure' in answer) failures++
+      await wait(waitAfter(answer, failures), request.signal)
     }
   }
 }
 
-const callOf = ({ experimentId, caseId, payer, model, system, messages, maxTokens, signal }: JudgeRequest): JudgeCall => ({
+/** Returns the milliseconds to wait before the next try. Throws GraderError for what does not pass. */
+function waitAfter(answer: Exclude<JudgeAnswer, { readonly text: string }>, failures: number): number {
+  if ('budget' in answer) {
+    if (!answer.budget.is_frozen) throw new GraderError(answer.message)
+    return frozenWaitMs
+  }
+  const { message, isPassing, retryAfterMs = firstWaitMs * 2 ** failures } = answer.failure
+  if (!isPassing || failures === maxTries) throw new GraderError(message)
+  return Math.min(retryAfterMs, maxWaitMs)
+}
+
+const callOf = ({
+  experimentId,
+  caseId,
+  payer,
+  model,
+  system,
+  messages,
+  maxTokens,
+  signal,
+}: JudgeRequest): JudgeCall => ({
   experimentId,
   caseId,
   ownerId: payer.ownerId,

@@ -4,8 +4,8 @@ import { every } from '../platform/timers.ts'
 import type { AnswerOf } from '../sessions/log/run-answer.ts'
 import type { DatasetStore } from './dataset-store.ts'
 import type { CallerOf } from './experiment-caller.ts'
-import { GraderError } from './graders/graded.ts'
 import type { createGrading } from './graders/grade.ts'
+import { GraderError } from './graders/graded.ts'
 import type { CaseResult, EndedCase, RunStore } from './run-store.ts'
 
 interface Deps {

@@ -25,9 +25,18 @@ interface Deps {
 const waitMs = 1_000
 
 /** Returns a function that starts one case of any experiment; it returns false when none can start now. */
-export function createCaseStart({ pool, store, cases, sessions, callerOf, freezes, log }: Deps): () => Promise<boolean> {
+export function createCaseStart({
+  pool,
+  store,
+  cases,
+  sessions,
+  callerOf,
+  freezes,
+  log,
+}: Deps): () => Promise<boolean> {
   const isFrozen = ({ key }: Caller, { owner_id }: RunningExperiment): boolean =>
-    freezes.isAny && freezes.stopOf({ keys: key ? [key.id, ...(key.ancestors ?? [])] : [], owner: owner_id }) !== undefined
+    freezes.isAny &&
+    freezes.stopOf({ keys: key ? [key.id, ...(key.ancestors ?? [])] : [], owner: owner_id }) !== undefined
 
   const reject = (next: NextCase, error: Parameters<RunStore['reject']>[2]): Promise<void> =>
     transaction(pool, async client => {
@@ -56,7 +65,11 @@ export function createCaseStart({ pool, store, cases, sessions, callerOf, freeze
   }
 
   /** Returns the budget of the next session, undefined without one; `none` when it must not start. */
-  async function budgetOf(client: PoolClient, { experiment }: NextCase, room: Room): Promise<number | undefined | 'none'> {
+  async function budgetOf(
+    client: PoolClient,
+    { experiment }: NextCase,
+    room: Room,
+  ): Promise<number | undefined | 'none'> {
     const { max_parallel, max_budget_usd: total, case_budget_usd: ofCase, open, used_usd } = room
     if (open >= max_parallel) return 'none'
     if (total === null) return ofCase ?? undefined

@@ -153,7 +153,9 @@ export function datasetStore(pool: Pool) {
     },
 
     /** Returns the name of a case of the dataset that a replay cannot run, and why; undefined if there is none. */
-    async notReplayable(datasetId: string): Promise<{ readonly name: string; readonly has_recording: boolean } | undefined> {
+    async notReplayable(
+      datasetId: string,
+    ): Promise<{ readonly name: string; readonly has_recording: boolean } | undefined> {
       const text = `
         select name, recorded_calls is not null as has_recording from dataset_cases
         where dataset_id = $1 and (recorded_calls is null or exists (

@@ -83,20 +83,28 @@ export function createDatasets({ pool, store, audit, copy, redact, resultSchemas
     return problem === undefined ? undefined : `schema ${problem}`
   }
 
-  /** Returns a case that can be stored. Throws an AppError that explains what is wrong with it. */
-  async function caseOf(write: CaseWrite, { isRedacted, caller }: { isRedacted: boolean; caller: Caller }): Promise<NewCase> {
-    const { source, graders = [], metadata = {} } = write
-    if (source && (write.prompts || write.files)) throw invalid('source excludes prompts and files')
-    if (!source && !write.prompts) throw invalid('prompts or source is required')
+  async function checkGraders(graders: readonly Grader[]): Promise<void> {
     for (const [at, grader] of graders.entries()) {
       const problem = await graderProblem(grader)
       if (problem !== undefined) throw invalid(`graders[${at}].${problem}`)
     }
-    const copied = source && (await copy(source, caller))
-    const prompts = copied?.prompts ?? write.prompts ?? []
-    const files = copied?.files ?? checkedFiles(write.files ?? [])
-    const name = write.name ?? nameOf(prompts[0] ?? '')
-    const given = { id: newId('case'), name, prompts, files, graders, metadata, source, recorded: copied?.recorded }
+  }
+
+  /** Returns what the session of a case gets: from the request, or from a prompt of a session. */
+  async function contentOf({ source, prompts, files }: CaseWrite, caller: Caller): Promise<Content> {
+    if (source && (prompts || files)) throw invalid('source excludes prompts and files')
+    if (source) return copy(source, caller)
+    if (!prompts) throw invalid('prompts or source is required')
+    return { prompts, files: checkedFiles(files ?? []), recorded: undefined }
+  }
+
+  /** Returns a case that can be stored. Throws an AppError that explains what is wrong with it. */
+  async function caseOf(write: CaseWrite, { isRedacted, caller }: Accepting): Promise<NewCase> {
+    const { source, graders = [], metadata = {} } = write
+    await checkGraders(graders)
+    const content = await contentOf(write, caller)
+    const name = write.name ?? nameOf(content.prompts[0] ?? '')
+    const given = { id: newId('case'), name, ...content, graders, metadata, source }
     if (isRedacted) return withoutSecrets(given, redact)
     const place = secretIn(given, redact)
     if (place !== undefined)
@@ -170,6 +178,13 @@ export function createDatasets({ pool, store, audit, copy, redact, resultSchemas
       })
     },
   }
+}
+
+type Content = Pick<NewCase, 'prompts' | 'files' | 'recorded'>
+
+interface Accepting {
+  readonly isRedacted: boolean
+  readonly caller: Caller
 }
 
 interface Repeated {

@@ -132,7 +132,15 @@ function toExperiment(row: ExperimentRow): Experiment {
   }
 }
 
-function toResult({ position, error_type, error_message, grades, started_at, ended_at, ...shown }: CaseRow): PlacedResult {
+function toResult({
+  position,
+  error_type,
+  error_message,
+  grades,
+  started_at,
+  ended_at,
+  ...shown
+}: CaseRow): PlacedResult {
   const error = error_type === null ? null : { type: error_type, message: error_message ?? '' }
   const times = { started_at: started_at?.toISOString() ?? null, ended_at: ended_at?.toISOString() ?? null }
   return { position, shown: { ...shown, error, grades: grades ?? [], ...times } }

@@ -1,8 +1,9 @@
 import type { Pool, PoolClient } from 'pg'
-import type { Experiment, ExperimentCreate, ExperimentComparison } from '../../contract/experiments.ts'
+import type { Experiment, ExperimentComparison, ExperimentCreate } from '../../contract/experiments.ts'
 import type { SessionCreate } from '../../contract/new-sessions.ts'
 import type { Agents } from '../agents/agents.ts'
 import type { AgentStore } from '../agents/store.ts'
+import type { StoredAgent } from '../agents/stored-agent.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { BudgetStore } from '../budgets/store.ts'
 import { transaction } from '../db/connect.ts'
@@ -53,6 +54,13 @@ interface CasesOf extends PageOf {
 }
 
 const defaults = { max_parallel: 10, case_timeout_seconds: 900, replay: false } as const
+const nullable = {
+  model: null,
+  system: null,
+  max_budget_usd: null,
+  case_budget_usd: null,
+  judge_budget_usd: null,
+} as const
 const casesOfPage = 1_000
 const maxNameLength = 200
 
@@ -77,35 +85,37 @@ export function createExperiments(deps: Deps) {
       ...change,
     })
 
+  /** Returns the agent version that runs; undefined for a model without an agent. */
+  async function subjectOf(
+    { agent_id, agent_version }: ExperimentCreate,
+    caller: Caller,
+  ): Promise<Subject | undefined> {
+    if (agent_id === undefined) return undefined
+    const agent = await deps.agents.find(agent_id, caller.ownerScope)
+    if (!agent) throw notFound('agent', agent_id)
+    const pinned = agent.config['pinned_version']
+    return { agent, version: agent_version ?? (typeof pinned === 'number' ? pinned : agent.version) }
+  }
+
   /** Completes and checks the values. Throws for an experiment that could not run. */
   async function planned(write: ExperimentCreate, caller: Caller): Promise<NewExperiment> {
-    const { agent_id, agent_version, model, system, case_budget_usd: ofCase, max_budget_usd: ofAll } = write
-    if (agent_id === undefined && model === undefined) throw invalid('agent_id or model is required')
-    if (agent_id === undefined && agent_version !== undefined) throw invalid('agent_version requires agent_id')
-    if (agent_id !== undefined && system !== undefined)
-      throw invalid('system is for a model without an agent; make an agent version with that system prompt')
-    if (ofCase !== undefined && ofAll !== undefined && ofCase > ofAll)
-      throw invalid('case_budget_usd must not exceed max_budget_usd')
+    checkFields(write)
     const dataset = await datasets.get(write.dataset_id, caller)
     if (dataset.cases === 0) throw new AppError('conflict', `dataset ${dataset.id} has no cases; add some first`)
-    const agent = agent_id === undefined ? undefined : await deps.agents.find(agent_id, caller.ownerScope)
-    if (agent_id !== undefined && !agent) throw notFound('agent', agent_id)
-    const pinned = agent?.config['pinned_version']
-    const version = agent && (agent_version ?? (typeof pinned === 'number' ? pinned : agent.version))
-    const label = agent ? `${agent.name} v${version}` : model
+    const subject = await subjectOf(write, caller)
+    const label = subject ? `${subject.agent.name} v${subject.version}` : write.model
     const given: NewExperiment = {
-      ...{ ...defaults, ...write, id: newId('exp'), dataset_name: dataset.name },
+      ...defaults,
+      ...nullable,
+      ...write,
+      ...(subject
+        ? { agent_id: subject.agent.id, agent_version: subject.version, owner_id: subject.agent.owner_id ?? '' }
+        : { agent_id: null, agent_version: null, owner_id: caller.ownerScope ?? caller.principal }),
+      id: newId('exp'),
       name: write.name ?? `${label} on ${dataset.name}`.slice(0, maxNameLength),
-      owner_id: agent ? (agent.owner_id ?? '') : (caller.ownerScope ?? caller.principal),
+      dataset_name: dataset.name,
       principal: caller.principal,
       key_id: runAsOf(caller),
-      agent_id: agent?.id ?? null,
-      agent_version: version ?? null,
-      model: model ?? null,
-      system: system ?? null,
-      max_budget_usd: ofAll ?? null,
-      case_budget_usd: ofCase ?? null,
-      judge_budget_usd: write.judge_budget_usd ?? null,
     }
     const runtime = await sessions.check(sessionOf(given), caller)
     if (given.replay) await checkReplay(given, runtime)
@@ -198,7 +208,10 @@ export function createExperiments(deps: Deps) {
         const before = await store.lock(client, id, caller.ownerScope)
         if (!before) throw notFound('experiment', id)
         if (before.ended_at === null)
-          throw new AppError('conflict', `experiment ${id} is ${before.state}; cancel it and delete it once it has ended`)
+          throw new AppError(
+            'conflict',
+            `experiment ${id} is ${before.state}; cancel it and delete it once it has ended`,
+          )
         await store.remove(client, id)
         await budgets.remove(client, judgeBudget(id))
         await record(client, 'delete', { experiment: before, actor, before: { id, name: before.name } })
@@ -234,6 +247,22 @@ export function createExperiments(deps: Deps) {
   }
 }
 
+interface Subject {
+  readonly agent: StoredAgent
+  readonly version: number
+}
+
+/** Throws for fields that exclude each other. */
+function checkFields(write: ExperimentCreate): void {
+  const { agent_id, agent_version, model, system, case_budget_usd: ofCase, max_budget_usd: ofAll } = write
+  if (agent_id === undefined && model === undefined) throw invalid('agent_id or model is required')
+  if (agent_id === undefined && agent_version !== undefined) throw invalid('agent_version requires agent_id')
+  if (agent_id !== undefined && system !== undefined)
+    throw invalid('system is for a model without an agent; make an agent version with that system prompt')
+  if (ofCase !== undefined && ofAll !== undefined && ofCase > ofAll)
+    throw invalid('case_budget_usd must not exceed max_budget_usd')
+}
+
 interface Change {
   readonly experiment: Pick<Experiment, 'id' | 'owner_id'>
   readonly actor: Actor
@@ -252,7 +281,10 @@ const noTools = [{ type: 'agent_toolset_20260401', default_config: { enabled: fa
 type SessionFacts = Pick<NewExperiment, 'id' | 'name' | 'agent_id' | 'agent_version' | 'model' | 'system' | 'replay'>
 
 /** Body of the session of a case. */
-export function sessionOf(experiment: SessionFacts, ofCase?: { readonly id: string; readonly name: string }): SessionCreate {
+export function sessionOf(
+  experiment: SessionFacts,
+  ofCase?: { readonly id: string; readonly name: string },
+): SessionCreate {
   const { id, name, agent_id, agent_version, model, system, replay } = experiment
   const origin = { source: experimentSource, experiment_id: id, ...(ofCase && { case_id: ofCase.id }) }
   return {

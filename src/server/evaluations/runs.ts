@@ -58,7 +58,9 @@ export function createExperimentRuns({ store, startCase, endCase, sessions, log 
       if (!ended) return
       const work = endCase(ended, claim, stopping.signal)
         // The claim expires, and a process grades the case again.
-        .catch((cause: unknown) => log.warn({ err: cause }, 'grading of a case was interrupted; it is repeated in 30 s'))
+        .catch((cause: unknown) =>
+          log.warn({ err: cause }, 'grading of a case was interrupted; it is repeated in 30 s'),
+        )
         .finally(() => grading.delete(work))
       grading.add(work)
     }

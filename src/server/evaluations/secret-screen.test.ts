@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { wholeEchoes } from '../platform/echoes.ts'
 import { redacted } from '../gateway/body-log/redact.ts'
+import { wholeEchoes } from '../platform/echoes.ts'
 import { secretIn, withoutSecrets } from './secret-screen.ts'
 
 const credential = 'provider-credential-0123456789'
@@ -10,7 +10,10 @@ const base64 = (text: string) => Buffer.from(text).toString('base64')
 const plain = {
   name: 'Refund',
   prompts: ['Explain basic auth', 'again'],
-  files: [{ name: 'a.txt', data: base64('some text') }, { name: 'a.png', data: Buffer.from([137, 80, 255, 0]).toString('base64') }],
+  files: [
+    { name: 'a.txt', data: base64('some text') },
+    { name: 'a.png', data: Buffer.from([137, 80, 255, 0]).toString('base64') },
+  ],
   graders: [{ type: 'contains', value: 'token' }],
   metadata: { team: 'blue' },
   recorded: [{ name: 'bash', input: { command: 'ls' }, content: [{ type: 'text', text: 'ok' }], is_error: false }],
@@ -33,7 +36,7 @@ const leaks = [
 
 for (const [place, leak] of leaks) {
   test(`a secret in ${place} is found, and replaced on request`, () => {
-    const given = { ...plain, ...leak } as typeof plain
+    const given = { ...plain, ...leak }
     assert.equal(secretIn(given, redact), place)
     const after = withoutSecrets(given, redact)
     assert.equal(secretIn(after, redact), undefined)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLog } from '../platform/log.ts'
-import { isReplay, RecordedResults, type RecordedCall, replayedTools } from './replay.ts'
+import { isReplay, type RecordedCall, RecordedResults, replayedTools } from './replay.ts'
 import { defaultToolLimits } from './tool.ts'
 import type { CallableTool } from './tool-source.ts'
 

@@ -52,7 +52,11 @@ export class RecordedResults {
  * Returns the tools with recorded results instead of calls. A call has no effect, so it may be repeated. One that a person
  * would have to allow gets its result at once: the recording shows that it was allowed.
  */
-export function replayedTools<Tools extends RunTools>(tools: Tools, results: RecordedResults, recording: Recording): Tools {
+export function replayedTools<Tools extends RunTools>(
+  tools: Tools,
+  results: RecordedResults,
+  recording: Recording,
+): Tools {
   const replayed = (tool: RunTool): CallableTool => {
     const { name, description, inputSchema, policy, mcp, isHidden } = tool
     return {

@@ -25,10 +25,12 @@ export async function gradeCommand(
   { sessionId, answer, signal }: Graded,
   run: RunInSession,
 ): Promise<Verdict> {
-  const result = await run({ sessionId, command, timeoutMs: seconds * 1_000, answer, signal }).catch((error: unknown) => {
-    if (error instanceof AppError && error.code !== 'internal') throw new GraderError(error.message, { cause: error })
-    throw error
-  })
+  const result = await run({ sessionId, command, timeoutMs: seconds * 1_000, answer, signal }).catch(
+    (error: unknown) => {
+      if (error instanceof AppError && error.code !== 'internal') throw new GraderError(error.message, { cause: error })
+      throw error
+    },
+  )
   switch (result.outcome) {
     case 'exited':
       if (result.exitCode === 0) return passed
@@ -45,4 +47,9 @@ export async function gradeCommand(
 }
 
 /** The reason of a failure is usually at the end. */
-const endOf = (output: string): string => output.trim().slice(-(maxReason - 50)).toWellFormed().replaceAll('\0', '\u{fffd}')
+const endOf = (output: string): string =>
+  output
+    .trim()
+    .slice(-(maxReason - 50))
+    .toWellFormed()
+    .replaceAll('\0', '\u{fffd}')

@@ -34,7 +34,14 @@ test('the score of a judge decides by min_score, and the answer is passed as dat
 })
 
 test('an answer that is not a score is repaired once, and then an error of the grader', async () => {
-  for (const nonsense of ['', 'great!', '[]', '{"score": 2, "reason": ""}', '{"score": "1", "reason": ""}', '{"score": 1}']) {
+  for (const nonsense of [
+    '',
+    'great!',
+    '[]',
+    '{"score": 2, "reason": ""}',
+    '{"score": "1", "reason": ""}',
+    '{"score": 1}',
+  ]) {
     const repaired = judgeSaying(nonsense, '{"score": 1, "reason": ""}')
     assert.equal((await gradeByJudge(grader, graded, repaired.ask)).score, 1)
     assert.equal(repaired.requests[1]?.messages.length, 3)
@@ -46,7 +53,14 @@ test('a failure that may pass is retried, a used budget is an error, and a freez
   const waits: number[] = []
   const wait = async (ms: number) => void waits.push(ms)
   const passing = { failure: { message: 'busy', isPassing: true } }
-  const reached = { type: 'budget_reached', scope: 'all', scope_id: '', max_usd: null, needed_usd: null, resets_at: null }
+  const reached = {
+    type: 'budget_reached',
+    scope: 'all',
+    scope_id: '',
+    max_usd: null,
+    needed_usd: null,
+    resets_at: null,
+  }
   const budget = (is_frozen: boolean) => ({ budget: { ...reached, is_frozen } as never, message: 'no money' })
   const asking = (...answers: Awaited<ReturnType<Parameters<typeof createAskJudge>[0]['call']>>[]) =>
     createAskJudge({ call: async () => answers.shift() ?? { text: 'done' }, wait: wait as never })

@@ -67,8 +67,6 @@ const all: readonly Column<ExperimentCase>[] = [
     width: '80px',
     align: 'end',
     isNarrow: false,
-    cell: ({ duration_ms }) => (
-      <span className="numbers">{duration_ms === null ? '' : duration(duration_ms)}</span>
-    ),
+    cell: ({ duration_ms }) => <span className="numbers">{duration_ms === null ? '' : duration(duration_ms)}</span>,
   },
 ]

@@ -1,6 +1,6 @@
 import { Stack, Text, Title } from '@mantine/core'
-import type { Grade } from '../../../../src/contract/graders.ts'
 import type { ExperimentCase } from '../../../../src/contract/experiments.ts'
+import type { Grade } from '../../../../src/contract/graders.ts'
 import { CodeBlock } from '../../parts/code.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Money } from '../../parts/figures.tsx'
@@ -29,9 +29,7 @@ export function CasePanel({ result, onClose }: Props) {
             <SafeText text={error.message} />
           </Text>
         )}
-        {diverged && (
-          <Text size="sm">A call of this replay has no recorded result: the session went another way.</Text>
-        )}
+        {diverged && <Text size="sm">A call of this replay has no recorded result: the session went another way.</Text>}
         <CaseFacts result={result} />
         {grades.length > 0 && (
           <div>

@@ -41,7 +41,16 @@ const empty: Draft = {
   max_budget_usd: undefined,
 }
 
-const fields = ['dataset_id', 'agent_id', 'agent_version', 'model', 'name', 'replay', 'max_parallel', 'max_budget_usd'] as const
+const fields = [
+  'dataset_id',
+  'agent_id',
+  'agent_version',
+  'model',
+  'name',
+  'replay',
+  'max_parallel',
+  'max_budget_usd',
+] as const
 
 const numberOf = (value: number | string): number | undefined => (value === '' ? undefined : Number(value))
 

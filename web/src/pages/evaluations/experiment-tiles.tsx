@@ -63,8 +63,8 @@ function Tile({ name, value, detail }: TileProps) {
     <div className={css.tile}>
       <dt>{name}</dt>
       <dd className="numbers">
-        <span className="clip">{value}</span>
-        {detail && <small className="clip">{detail}</small>}
+        <span className={`${css.value} clip`}>{value}</span>
+        {detail && <small className={`${css.detail} clip`}>{detail}</small>}
       </dd>
     </div>
   )
