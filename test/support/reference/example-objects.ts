@@ -131,7 +131,7 @@ export function exampleObjects(service: Service): ExampleObjects {
 
   async function dataset(): Promise<string> {
     const id = await created('POST /api/datasets', { name: 'Support' })
-    const graders = [{ type: 'contains', value: 'hello' }]
+    const graders = [{ type: 'contains', value: 'demo model' }]
     await ok(`POST /api/datasets/${id}/cases`, { cases: [{ name: 'Greeting', prompts: ['Say hello'], graders }] })
     return id
   }
