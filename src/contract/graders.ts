@@ -39,7 +39,7 @@ const RegexGrader = named(
     pattern: Type.String({
       minLength: 1,
       maxLength: 10_000,
-      description: 'Regular expression of ECMAScript with the flag `u`; it is stopped after 1 s',
+      description: 'Regular expression of ECMAScript with the flag `u`; it is stopped after 5 s',
     }),
   }),
 )

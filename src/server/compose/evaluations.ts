@@ -57,11 +57,13 @@ interface Needs {
   readonly workspaces: Workspaces
 }
 
+const checkLimits = { checkMs: 5_000, idleMs: 30_000 }
+
 /** Datasets, experiments and their graders. */
 export function composeEvaluations(needs: Needs) {
   const { log, pool, audit, agentRows, budgetRows, freezes, gateway, runtimes, sessions, sessionRows, events } = needs
-  // A thread of its own: patterns of graders must not delay the answers of agents.
-  const resultSchemas = createResultSchemas()
+  // A thread of its own, with more time: patterns of graders must not delay the answers of agents.
+  const resultSchemas = createResultSchemas(checkLimits)
 
   // datasets
   const datasetRows = datasetStore(pool)
