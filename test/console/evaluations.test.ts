@@ -64,5 +64,5 @@ test('an experiment is started, watched to its end, and compared with the one be
   await page.getByRole('button', { name: 'Delete experiment' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete experiment' }).click()
   await list.getByRole('row').filter({ hasText: 'Scribe v1' }).waitFor()
-  assert.equal(await list.getByRole('row').filter({ hasText: 'Scribe v2' }).count(), 0)
+  await list.getByRole('row').filter({ hasText: 'Scribe v2' }).waitFor({ state: 'detached' })
 })

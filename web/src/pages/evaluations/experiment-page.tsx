@@ -2,6 +2,7 @@ import { Button, Select } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
 import type { Experiment } from '../../../../src/contract/experiments.ts'
 import { client } from '../../data/client.ts'
 import { useAddress } from '../../parts/address.ts'
@@ -20,8 +21,10 @@ import { experimentStates } from './states.ts'
 export function ExperimentPage() {
   const { experimentId } = useParams({ from: '/console/evaluations/$experimentId' })
   const [{ with: base }] = useAddress<'with'>()
-  const { data: experiment, error, refetch } = useQuery(experimentQuery(experimentId))
-  if (!experiment) {
+  // A deleted experiment stays on the screen until the list is there, and must not be loaded again.
+  const [isDeleted, setDeleted] = useState(false)
+  const { data: experiment, error, refetch } = useQuery({ ...experimentQuery(experimentId), enabled: !isDeleted })
+  if (!experiment || isDeleted) {
     return (
       <Page title="Experiment">
         {error ? <ProblemBlock error={error} what="load the experiment" retry={() => void refetch()} /> : <Loading />}
@@ -37,7 +40,7 @@ export function ExperimentPage() {
           <Id id={experiment.id} what="experiment id" />
         </>
       }
-      actions={<Actions experiment={experiment} />}
+      actions={<Actions experiment={experiment} onDeleted={() => setDeleted(true)} />}
       toolbar={experiment.ended_at !== null && <CompareWith experiment={experiment} />}
       isScrolling={base !== undefined}
     >
@@ -76,7 +79,12 @@ function CompareWith({ experiment }: { readonly experiment: Experiment }) {
   )
 }
 
-function Actions({ experiment }: { readonly experiment: Experiment }) {
+interface ActionsProps {
+  readonly experiment: Experiment
+  readonly onDeleted: () => void
+}
+
+function Actions({ experiment, onDeleted }: ActionsProps) {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const [isDeleting, deleting] = useDisclosure()
@@ -87,6 +95,7 @@ function Actions({ experiment }: { readonly experiment: Experiment }) {
   })
   const remove = async () => {
     await client.experiments.remove({ params })
+    onDeleted()
     await navigate({ to: '/console/evaluations', search: {} })
     await queries.invalidateQueries({ queryKey: [...evaluationsKey, 'list'] })
   }
