@@ -84,7 +84,6 @@ export function ExperimentForm({ datasetId, onClose, onStarted }: Props) {
             nothingFoundMessage="No dataset has this name"
             searchable
             required
-            data-autofocus
           />
           {datasets.length === 0 && (
             <Text size="sm" c="dimmed">

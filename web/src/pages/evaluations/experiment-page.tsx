@@ -34,14 +34,14 @@ export function ExperimentPage() {
   return (
     <Page
       title={experiment.name}
-      beside={
+      beside={<StatePill {...experimentStates[experiment.state]} />}
+      actions={<Actions experiment={experiment} onDeleted={() => setDeleted(true)} />}
+      toolbar={
         <>
-          <StatePill {...experimentStates[experiment.state]} />
+          {experiment.ended_at !== null && <CompareWith experiment={experiment} />}
           <Id id={experiment.id} what="experiment id" />
         </>
       }
-      actions={<Actions experiment={experiment} onDeleted={() => setDeleted(true)} />}
-      toolbar={experiment.ended_at !== null && <CompareWith experiment={experiment} />}
       isScrolling={base !== undefined}
     >
       {base === undefined ? (
@@ -61,12 +61,13 @@ function CompareWith({ experiment }: { readonly experiment: Experiment }) {
     <>
       <Select
         size="xs"
-        w={300}
+        w={340}
+        maw="100%"
         aria-label="Compare with"
         placeholder={others.length === 0 ? 'No other experiment on this dataset has ended' : 'Compare with …'}
         data={others.map(({ id, name, created_at }) => ({
           value: id,
-          label: `${plainText(name)}, ${created_at.slice(0, 16).replace('T', ' ')}`,
+          label: `${plainText(name)}, ${created_at.slice(5, 16).replace('T', ' ')}`,
         }))}
         value={base ?? null}
         onChange={next => setAddress({ with: next ?? undefined, case: undefined, state: undefined }, { isStep: true })}
