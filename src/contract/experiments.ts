@@ -30,7 +30,6 @@ const CaseState = named(
     },
   ),
 )
-export type ExperimentCaseState = Static<typeof CaseState>
 
 const CaseCounts = named(
   'ExperimentCounts',

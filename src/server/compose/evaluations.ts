@@ -6,8 +6,6 @@ import type { AgentStore } from '../agents/store.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { BudgetStore } from '../budgets/store.ts'
 import type { Freezes } from '../controls/freezes.ts'
-import type { JudgeAnswer, JudgeCall } from '../evaluations/ask-judge.ts'
-import { createAskJudge } from '../evaluations/ask-judge.ts'
 import { createCaseEnd } from '../evaluations/case-ends.ts'
 import { createCaseStart } from '../evaluations/case-starts.ts'
 import { datasetStore } from '../evaluations/dataset-store.ts'
@@ -16,6 +14,8 @@ import { createCallerOf } from '../evaluations/experiment-caller.ts'
 import { experimentStore } from '../evaluations/experiment-store.ts'
 import { createExperiments } from '../evaluations/experiments.ts'
 import { createGrading } from '../evaluations/graders/grade.ts'
+import type { JudgeAnswer, JudgeCall } from '../evaluations/judge-calls.ts'
+import { createCallJudge } from '../evaluations/judge-calls.ts'
 import { createCopy } from '../evaluations/recording.ts'
 import { serveEvaluations } from '../evaluations/routes.ts'
 import { runStore } from '../evaluations/run-store.ts'
@@ -102,7 +102,7 @@ export function composeEvaluations(needs: Needs) {
       workspaces: needs.workspaces,
       sandboxes: needs.sandboxes,
     }),
-    ask: createAskJudge({ call: judgeCallBy(gateway) }),
+    callJudge: createCallJudge({ call: judgeCallBy(gateway) }),
   })
   const runs = createExperimentRuns({
     store: rows,

@@ -2,8 +2,6 @@ import type { Pool } from 'pg'
 import type { RecordedCall, Recording } from '../tools/replay.ts'
 
 /** Recorded results for the sessions of replays. */
-export type ReplayStore = ReturnType<typeof replayStore>
-
 export function replayStore(pool: Pool) {
   return {
     /** Returns the recording of a session; undefined for one that replays nothing, or whose case was deleted. */

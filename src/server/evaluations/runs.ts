@@ -15,7 +15,7 @@ interface Deps {
 }
 
 const periodMs = 500
-/** Cases that a process grades at a time: each may run a command or ask a judge. */
+/** Cases that a process grades at a time: each may run a command or call a judge. */
 const maxGrading = 16
 /** Cases that a process starts in one poll. */
 const maxStarts = 100

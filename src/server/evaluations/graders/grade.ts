@@ -2,13 +2,13 @@ import type { Grade, Grader } from '../../../contract/graders.ts'
 import type { ResultSchemas } from '../../platform/result-schema/result-schemas.ts'
 import { gradeCommand, type RunInSession } from './command-grader.ts'
 import { type Graded, GraderError, labelOf, type Verdict } from './graded.ts'
-import { type AskJudge, gradeByJudge } from './judge.ts'
+import { type CallJudge, gradeByJudge } from './judge.ts'
 import { gradeContains, gradeExact, gradeRegex, gradeSchema } from './text-graders.ts'
 
 interface Deps {
   readonly resultSchemas: Pick<ResultSchemas, 'mismatch'>
   readonly runInSession: RunInSession
-  readonly ask: AskJudge
+  readonly callJudge: CallJudge
 }
 
 /** Results of all graders of a case, and its score. */
@@ -20,7 +20,7 @@ export interface CaseGrades {
 }
 
 /** Returns a function that runs the graders of a case in their order. Throws GraderError that names the grader. */
-export function createGrading({ resultSchemas, runInSession, ask }: Deps) {
+export function createGrading({ resultSchemas, runInSession, callJudge }: Deps) {
   const verdictOf = (grader: Grader, graded: Graded): Verdict | Promise<Verdict> => {
     switch (grader.type) {
       case 'exact':
@@ -34,7 +34,7 @@ export function createGrading({ resultSchemas, runInSession, ask }: Deps) {
       case 'command':
         return gradeCommand(grader, graded, runInSession)
       case 'judge':
-        return gradeByJudge(grader, graded, ask)
+        return gradeByJudge(grader, graded, callJudge)
     }
   }
 

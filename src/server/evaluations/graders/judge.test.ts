@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { masterCaller } from '../../http/caller.ts'
-import { createAskJudge } from '../ask-judge.ts'
+import { createCallJudge } from '../judge-calls.ts'
 import { type Graded, GraderError } from './graded.ts'
 import { gradeByJudge, type JudgeRequest } from './judge.ts'
 
@@ -16,18 +16,18 @@ const grader = { type: 'judge', model: 'judge', rubric: 'Is it 4?' } as const
 /** A judge that says these texts, one after the other. */
 function judgeSaying(...texts: string[]) {
   const requests: JudgeRequest[] = []
-  const ask = async (request: JudgeRequest) => {
+  const callJudge = async (request: JudgeRequest) => {
     requests.push(request)
     return texts[requests.length - 1] ?? ''
   }
-  return { ask, requests }
+  return { callJudge, requests }
 }
 
 test('the score of a judge decides by min_score, and the answer is passed as data', async () => {
-  const { ask, requests } = judgeSaying(' {"score": 0.5, "reason": "half"} ')
-  assert.deepEqual(await gradeByJudge(grader, graded, ask), { passed: true, score: 0.5, reason: 'half' })
+  const { callJudge, requests } = judgeSaying(' {"score": 0.5, "reason": "half"} ')
+  assert.deepEqual(await gradeByJudge(grader, graded, callJudge), { passed: true, score: 0.5, reason: 'half' })
   const strict = judgeSaying('{"score": 0.5, "reason": "half"}')
-  assert.equal((await gradeByJudge({ ...grader, min_score: 0.6 }, graded, strict.ask)).passed, false)
+  assert.equal((await gradeByJudge({ ...grader, min_score: 0.6 }, graded, strict.callJudge)).passed, false)
   assert.deepEqual(JSON.parse(requests[0]?.messages[0]?.content ?? ''), {
     ...{ rubric: 'Is it 4?', prompts: ['2 + 2?'], answer: graded.answer },
   })
@@ -43,9 +43,9 @@ test('an answer that is not a score is repaired once, and then an error of the g
     '{"score": 1}',
   ]) {
     const repaired = judgeSaying(nonsense, '{"score": 1, "reason": ""}')
-    assert.equal((await gradeByJudge(grader, graded, repaired.ask)).score, 1)
+    assert.equal((await gradeByJudge(grader, graded, repaired.callJudge)).score, 1)
     assert.equal(repaired.requests[1]?.messages.length, 3)
-    await assert.rejects(gradeByJudge(grader, graded, judgeSaying(nonsense, nonsense).ask), GraderError)
+    await assert.rejects(gradeByJudge(grader, graded, judgeSaying(nonsense, nonsense).callJudge), GraderError)
   }
 })
 
@@ -62,8 +62,8 @@ test('a failure that may pass is retried, a used budget is an error, and a freez
     resets_at: null,
   }
   const budget = (is_frozen: boolean) => ({ budget: { ...reached, is_frozen } as never, message: 'no money' })
-  const asking = (...answers: Awaited<ReturnType<Parameters<typeof createAskJudge>[0]['call']>>[]) =>
-    createAskJudge({ call: async () => answers.shift() ?? { text: 'done' }, wait: wait as never })
+  const asking = (...answers: Awaited<ReturnType<Parameters<typeof createCallJudge>[0]['call']>>[]) =>
+    createCallJudge({ call: async () => answers.shift() ?? { text: 'done' }, wait: wait as never })
   const request = { ...graded, payer: await graded.payer(), model: 'judge', system: '', messages: [], maxTokens: 1 }
   assert.equal(await asking(passing, passing)(request), 'done')
   assert.deepEqual(waits, [2_000, 4_000])

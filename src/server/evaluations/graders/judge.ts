@@ -15,7 +15,7 @@ export interface JudgeRequest {
 }
 
 /** Returns the text of a judge's answer. Throws GraderError when the model gives none. */
-export type AskJudge = (request: JudgeRequest) => Promise<string>
+export type CallJudge = (request: JudgeRequest) => Promise<string>
 
 const maxTokens = 2_048
 const maxAnswer = 100_000
@@ -30,17 +30,17 @@ Reply with one JSON object and nothing else: {"score": <number from 0 to 1>, "re
 export async function gradeByJudge(
   { model, rubric, min_score: minScore = defaultMinScore }: GraderOf<'judge'>,
   { experimentId, caseId, payer, prompts, answer, signal }: Graded,
-  ask: AskJudge,
+  callJudge: CallJudge,
 ): Promise<Verdict> {
   const content = JSON.stringify({ rubric, prompts, answer: answer.slice(0, maxAnswer).toWellFormed() })
   const request = { experimentId, caseId, payer: await payer(), model, system, maxTokens, signal }
   const question = { role: 'user', content } as const
-  const first = await ask({ ...request, messages: [question] })
+  const first = await callJudge({ ...request, messages: [question] })
   const read = judgementOf(first)
   if (typeof read !== 'string') return verdictOf(read, minScore)
   const repair = { role: 'user', content: `That is not valid: ${read}. Reply with the JSON object alone.` } as const
   const said = { role: 'assistant', content: first.trim() === '' ? '(empty)' : first } as const
-  const second = judgementOf(await ask({ ...request, messages: [question, said, repair] }))
+  const second = judgementOf(await callJudge({ ...request, messages: [question, said, repair] }))
   if (typeof second !== 'string') return verdictOf(second, minScore)
   throw new GraderError(`the judge ${model} did not answer with a score, also when asked again: ${second}`)
 }

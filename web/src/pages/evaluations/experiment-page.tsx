@@ -34,10 +34,10 @@ export function ExperimentPage() {
   return (
     <Page
       title={experiment.name}
-      beside={<StatePill {...experimentStates[experiment.state]} />}
       actions={<Actions experiment={experiment} onDeleted={() => setDeleted(true)} />}
       toolbar={
         <>
+          <StatePill {...experimentStates[experiment.state]} />
           {experiment.ended_at !== null && <CompareWith experiment={experiment} />}
           <Id id={experiment.id} what="experiment id" />
         </>

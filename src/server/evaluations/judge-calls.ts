@@ -2,7 +2,7 @@ import type { BudgetReached } from '../../contract/events.ts'
 import { pause } from '../platform/timers.ts'
 import type { Payer } from '../runtimes/runtime.ts'
 import { GraderError } from './graders/graded.ts'
-import type { AskJudge, JudgeRequest } from './graders/judge.ts'
+import type { CallJudge, JudgeRequest } from './graders/judge.ts'
 
 /** A call of a model. It is booked under the id of the experiment, whose judges have a budget of their own. */
 export interface JudgeCall {
@@ -38,8 +38,8 @@ const firstWaitMs = 1_000
 const maxWaitMs = 30_000
 const frozenWaitMs = 2_000
 
-/** Returns a function that asks a judge. A failure that may pass is retried; while spending is frozen, the judge waits. */
-export function createAskJudge({ call, wait = pause }: Deps): AskJudge {
+/** Returns a function that calls a judge. A failure that may pass is retried; while spending is frozen, the judge waits. */
+export function createCallJudge({ call, wait = pause }: Deps): CallJudge {
   return async request => {
     for (let failures = 0; ; ) {
       const answer = await call(callOf(request))
