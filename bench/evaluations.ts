@@ -12,7 +12,7 @@ const parallel = 100
 const rounds = 3
 const casesOfRequest = 100
 const prompt = 'Create hello.txt'
-const pollMs = 250
+const pollMs = 1_000
 
 /** CPU time of an experiment beside that of the same sessions without one, in interleaved rounds. */
 export const evaluations: BenchCase = {

@@ -126,7 +126,7 @@ const claimText = `
        or c.state = 'running' and not ${isOpen('c.session_id')} and not exists (
          select from prompts p where p.session_id = c.session_id
            and p.ended_at > clock_timestamp() - interval '${settleMs} milliseconds')
-    limit 1 for update of c skip locked
+    limit $2 for update of c skip locked
   )
   update experiment_cases c
   set state = 'grading', claim = $1, claimed_until = clock_timestamp() + interval '${claimSeconds} seconds'
@@ -243,10 +243,10 @@ export function runStore(pool: Pool) {
       await pool.query(text, [experiment_id, position, reason])
     },
 
-    /** Claims a case whose session has ended, or whose grading was interrupted. */
-    async claimEnded(claim: string): Promise<EndedCase | undefined> {
-      const { rows } = await pool.query<EndedCase>({ name: 'claim_experiment_case', text: claimText, values: [claim] })
-      return rows[0]
+    /** Claims cases whose sessions have ended, or whose grading was interrupted. */
+    async claimEnded(claim: string, limit: number): Promise<EndedCase[]> {
+      const query = { name: 'claim_experiment_cases', text: claimText, values: [claim, limit] }
+      return (await pool.query<EndedCase>(query)).rows
     },
 
     /** Returns false when another process has claimed the case. */

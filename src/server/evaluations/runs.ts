@@ -52,10 +52,10 @@ export function createExperimentRuns({ store, startCase, endCase, sessions, log 
   }
 
   async function gradeEnded(): Promise<void> {
-    while (grading.size < maxGrading && !stopping.signal.aborted) {
-      const claim = randomUUID()
-      const ended = await store.claimEnded(claim)
-      if (!ended) return
+    const room = maxGrading - grading.size
+    if (room === 0 || stopping.signal.aborted) return
+    const claim = randomUUID()
+    for (const ended of await store.claimEnded(claim, room)) {
       const work = endCase(ended, claim, stopping.signal)
         // The claim expires, and a process grades the case again.
         .catch((cause: unknown) =>

@@ -6,7 +6,7 @@ import { type CallJudge, gradeByJudge } from './judge.ts'
 import { gradeContains, gradeExact, gradeRegex, gradeSchema } from './text-graders.ts'
 
 interface Deps {
-  readonly resultSchemas: Pick<ResultSchemas, 'mismatch'>
+  readonly resultSchemas: Pick<ResultSchemas, 'mismatch' | 'isMatch'>
   readonly runInSession: RunInSession
   readonly callJudge: CallJudge
 }
@@ -28,7 +28,7 @@ export function createGrading({ resultSchemas, runInSession, callJudge }: Deps) 
       case 'contains':
         return gradeContains(grader, graded.answer)
       case 'regex':
-        return gradeRegex(grader, graded.answer, resultSchemas.mismatch)
+        return gradeRegex(grader, graded.answer, resultSchemas.isMatch)
       case 'json_schema':
         return gradeSchema(grader, graded.answer, resultSchemas.mismatch)
       case 'command':

@@ -6,8 +6,8 @@ import { type Graded, GraderError } from './graded.ts'
 import { gradeContains, gradeExact, gradeRegex, gradeSchema } from './text-graders.ts'
 
 // Slow machines get enough time for patterns that end.
-const { mismatch } = createResultSchemas({ checkMs: 10_000, idleMs: 30_000 })
-const { mismatch: hasty } = createResultSchemas({ checkMs: 100, idleMs: 30_000 })
+const { mismatch, isMatch } = createResultSchemas({ checkMs: 10_000, idleMs: 30_000 })
+const { isMatch: hasty } = createResultSchemas({ checkMs: 100, idleMs: 30_000 })
 
 test('exact and contains compare texts, exact without white space at both ends', () => {
   assert.equal(gradeExact({ type: 'exact', value: 'yes' }, ' yes\n').passed, true)
@@ -18,8 +18,8 @@ test('exact and contains compare texts, exact without white space at both ends',
 })
 
 test('a pattern is searched in the answer, and one that takes too long is an error of the grader', async () => {
-  assert.equal((await gradeRegex({ type: 'regex', pattern: 'b+' }, 'abbc', mismatch)).passed, true)
-  assert.equal((await gradeRegex({ type: 'regex', pattern: '^b' }, 'abbc', mismatch)).passed, false)
+  assert.equal((await gradeRegex({ type: 'regex', pattern: 'b+' }, 'abbc', isMatch)).passed, true)
+  assert.equal((await gradeRegex({ type: 'regex', pattern: '^b' }, 'abbc', isMatch)).passed, false)
   const endless = gradeRegex({ type: 'regex', pattern: '^(a+)+$' }, `${'a'.repeat(40)}!`, hasty)
   await assert.rejects(endless, GraderError)
 })

@@ -4,6 +4,7 @@ import type { ResultSchemas } from '../../platform/result-schema/result-schemas.
 import { failed, GraderError, passed, type Verdict } from './graded.ts'
 
 type Mismatch = ResultSchemas['mismatch']
+type IsMatch = ResultSchemas['isMatch']
 
 const folded = (text: string, ignoreCase: boolean | undefined): string => (ignoreCase ? text.toLowerCase() : text)
 
@@ -22,14 +23,11 @@ export function gradeContains({ value, ignore_case }: GraderOf<'contains'>, answ
 /** Part of the message of the schema check about a value that took too long. */
 const tooLong = 'it takes too long to check'
 
-/**
- * Searches a match in the answer. The pattern runs as part of a schema, in the thread for schemas of callers, because it
- * can take unlimited time.
- */
-export async function gradeRegex({ pattern }: GraderOf<'regex'>, answer: string, mismatch: Mismatch): Promise<Verdict> {
-  const problem = await mismatch({ type: 'string', pattern }, answer)
-  if (problem === tooLong) throw new GraderError('the pattern takes too long on this answer; make it simpler')
-  return problem === undefined ? passed : failed('the answer does not match the pattern')
+/** Searches a match in the answer, in a separate thread, because that can take unlimited time. */
+export async function gradeRegex({ pattern }: GraderOf<'regex'>, answer: string, isMatch: IsMatch): Promise<Verdict> {
+  const found = await isMatch(pattern, answer)
+  if (found === undefined) throw new GraderError('the pattern takes too long on this answer; make it simpler')
+  return found ? passed : failed('the answer does not match the pattern')
 }
 
 /** Reads the answer as JSON and checks it. */
