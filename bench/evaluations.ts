@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Experiment } from '../src/contract/experiments.ts'
 import type { BenchCase, Figure } from './bench-case.ts'
 import { startCpuClock } from './cpu-clock.ts'
-import { createAgent, succeeded } from './demo-session.ts'
+import { createAgent, createSession, sendPrompt, succeeded } from './demo-session.ts'
 import { type Server, startServer } from './server.ts'
 import { median } from './statistics.ts'
 
@@ -11,13 +11,14 @@ const cases = 500
 const parallel = 100
 const rounds = 3
 const casesOfRequest = 100
-const prompt = 'Create hello.txt'
+/** A busy session: each prompt is two model calls and a tool call. */
+const prompts = Array.from({ length: 5 }, (_, at) => `Create hello-${at}.txt`)
 const pollMs = 1_000
 
 /** CPU time of an experiment beside that of the same sessions without one, in interleaved rounds. */
 export const evaluations: BenchCase = {
   name: 'evaluations',
-  title: `CPU time of an experiment with ${cases} cases, ${parallel} at a time, beside the same sessions; ${rounds} rounds`,
+  title: `CPU time of an experiment with ${cases} cases, ${parallel} at a time, beside the same sessions of ${prompts.length} prompts; ${rounds} rounds`,
   async run({ folder, log }) {
     const server = await startServer({ dataDir: join(folder, 'data') })
     try {
@@ -49,7 +50,7 @@ async function cpuMsOf(server: Server, work: () => Promise<void>): Promise<numbe
 
 async function createDataset(server: Server): Promise<string> {
   const { id } = (await succeeded(server, 'POST /api/datasets', { name: 'bench' })).json<{ id: string }>()
-  const one = { prompts: [prompt], graders: [{ type: 'regex', pattern: '.' }] }
+  const one = { prompts, graders: [{ type: 'regex', pattern: '.' }] }
   for (let count = 0; count < cases; count += casesOfRequest)
     await succeeded(server, `POST /api/datasets/${id}/cases`, { cases: Array(casesOfRequest).fill(one) })
   return id
@@ -72,12 +73,23 @@ async function runSessions(server: Server, agentId: string): Promise<void> {
   let left = cases
   const worker = async () => {
     while (left-- > 0) {
-      const body = { agent_id: agentId, prompt }
-      const { id } = (await succeeded(server, 'POST /session', body)).json<{ id: string }>()
-      await succeeded(server, `GET /v1/sessions/${id}/events?types=session.status_idle&wait=30`)
+      const id = await createSession(server, agentId)
+      for (const prompt of prompts) await sendPrompt(server, id, prompt)
+      await untilIdle(server, id)
     }
   }
   await Promise.all(Array.from({ length: parallel }, worker))
+}
+
+/** Waits for the end of each prompt, without a poll. */
+async function untilIdle(server: Server, id: string): Promise<void> {
+  let after = 0
+  for (let ended = 0; ended < prompts.length; ) {
+    const line = `GET /v1/sessions/${id}/events?types=session.status_idle&after=${after}&wait=30`
+    const { data } = (await succeeded(server, line)).json<{ data: { seq: number }[] }>()
+    ended += data.length
+    after = data.at(-1)?.seq ?? after
+  }
 }
 
 function figuresOf({ experiment, sessions }: Readonly<Record<'experiment' | 'sessions', readonly number[]>>): Figure[] {

@@ -15,6 +15,8 @@ interface Deps {
 }
 
 const periodMs = 500
+/** Sessions to stop are searched in every fourth poll. */
+const stopEvery = 4
 /** Cases that a process grades at a time: each may run a command or call a judge. */
 const maxGrading = 16
 /** Cases that a process starts in one poll. */
@@ -38,6 +40,7 @@ export interface ExperimentRuns {
 export function createExperimentRuns({ store, startCase, endCase, sessions, log }: Deps): ExperimentRuns {
   const stopping = new AbortController()
   const grading = new Set<Promise<void>>()
+  let polls = 0
   let stopTimer: (() => Promise<void>) | undefined
 
   async function startCases(): Promise<void> {
@@ -68,7 +71,7 @@ export function createExperimentRuns({ store, startCase, endCase, sessions, log 
 
   async function poll(): Promise<void> {
     if (!(await store.isAnyOpen())) return
-    await stopSessions()
+    if (polls++ % stopEvery === 0) await stopSessions()
     await gradeEnded()
     await startCases()
     await store.endFinished()
