@@ -7,6 +7,7 @@
 import { parseArgs } from 'node:util'
 import type { BenchCase } from './bench-case.ts'
 import { type CallsOptions, modelCalls } from './calls/calls.ts'
+import { evaluations } from './evaluations.ts'
 import { foreignEvents } from './foreign-events.ts'
 import { longLists } from './lists.ts'
 import { load } from './load.ts'
@@ -15,7 +16,7 @@ import { runCases } from './run-cases.ts'
 import { start } from './start.ts'
 import { telemetry } from './telemetry.ts'
 
-const caseNames = ['start', 'calls', 'pick-up', 'foreign-events', 'lists', 'load', 'telemetry']
+const caseNames = ['start', 'calls', 'pick-up', 'foreign-events', 'lists', 'load', 'telemetry', 'evaluations']
 const usage =
   `Usage: npm run bench -- [${caseNames.join('] [')}] [--write]\n` +
   'Of calls: [--against <commit>] [--only <text>] [--rounds <number>] [--seconds <number>]\n'
@@ -67,7 +68,7 @@ function requestOf(args: readonly string[]): Request | string {
 }
 
 function casesWith(options: CallsOptions): BenchCase[] {
-  return [start, modelCalls(options), pickUp, foreignEvents, longLists, load, telemetry]
+  return [start, modelCalls(options), pickUp, foreignEvents, longLists, load, telemetry, evaluations]
 }
 
 function countOf(option: string, text: string): number {

@@ -274,6 +274,7 @@ export const settings: Readonly<Record<string, SettingText>> = {
   'retention.bodies': ['Recorded bodies of calls', '`7d`'],
   'retention.ledger': ['The ledger of model calls', '`never`'],
   'retention.audit': ['The audit log', '`never`'],
+  'retention.experiments': ['Experiments that have ended, with their results', '`never`'],
 
   workspaces: ['Checkpoints of the files of sessions. The log of a session lists files beyond the limits'],
   'workspaces.store': ['`postgres` or `s3`: where the content of files is stored', '`postgres`'],

@@ -44,6 +44,39 @@ export const scheduleFinder: Finder = {
   },
 }
 
+/** Datasets, by name. */
+export const datasetFinder: Finder = {
+  kind: 'dataset',
+  isByName: true,
+  wholeId: wholeId('dset'),
+  async list(client, page) {
+    const { datasets, next_cursor } = await client.datasets.list({ query: { limit, ...page } })
+    return pageOf(datasets, next_cursor, byName)
+  },
+}
+
+/** Cases of the dataset that the first argument names, by name. */
+export const caseFinder: Finder = {
+  kind: 'case',
+  isByName: true,
+  wholeId: wholeId('case'),
+  async list(client, page, [dataset_id = '']) {
+    const { cases, next_cursor } = await client.datasets.cases({ params: { dataset_id }, query: { limit, ...page } })
+    return pageOf(cases, next_cursor, byName)
+  },
+}
+
+/** Experiments, by name. */
+export const experimentFinder: Finder = {
+  kind: 'experiment',
+  isByName: true,
+  wholeId: wholeId('exp'),
+  async list(client, page) {
+    const { experiments, next_cursor } = await client.experiments.list({ query: { limit, ...page } })
+    return pageOf(experiments, next_cursor, byName)
+  },
+}
+
 /** Virtual keys, by label. */
 export const keyFinder: Finder = {
   kind: 'key',

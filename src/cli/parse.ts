@@ -34,6 +34,13 @@ export function dollars(text: string): number {
   throw new InvalidArgumentError('It must be an amount of US dollars, such as 20 or 0.50.')
 }
 
+/** Parses a share from 0 to 1, such as `0.9`. */
+export function share(text: string): number {
+  const value = /^[01](\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN
+  if (value <= 1) return value
+  throw new InvalidArgumentError('It must be a number from 0 to 1, such as 0.9.')
+}
+
 /** Parses the address of a service, http or https; returns it without a trailing slash. */
 export function serviceUrl(text: string): string {
   const url = URL.parse(text)

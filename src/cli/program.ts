@@ -18,7 +18,9 @@ import { addAuditCommands } from './resources/audit.ts'
 import { addBatchCommands } from './resources/batches.ts'
 import { addBudgetCommands } from './resources/budgets.ts'
 import { addConfigCommands } from './resources/config.ts'
+import { addDatasetCommands } from './resources/datasets.ts'
 import { addEnvironmentCommands } from './resources/environments.ts'
+import { addExperimentCommands } from './resources/experiments.ts'
 import { addFileCommands } from './resources/files.ts'
 import { addMcpCommands } from './resources/mcp.ts'
 import { addScheduleCommands } from './resources/schedules.ts'
@@ -116,6 +118,8 @@ export function programOf(registry: Registry): Command {
   addBatchCommands(program, registry)
   addRuntimeCommands(program, registry)
   addScheduleCommands(program, registry)
+  addDatasetCommands(program, registry)
+  addExperimentCommands(program, registry)
   addWebhookCommands(program, registry)
   addVaultCommands(program, registry)
   addUserCommands(program, registry)

@@ -8,9 +8,11 @@ import { budgetRoutes } from './budgets.ts'
 import { consoleRoutes } from './console.ts'
 import { controlRoutes } from './controls.ts'
 import { customToolRoutes } from './custom-tools.ts'
+import { datasetRoutes } from './datasets.ts'
 import { deploymentRoutes } from './deployments.ts'
 import { environmentRoutes } from './environments.ts'
 import { eventRoutes } from './event-routes.ts'
+import { experimentRoutes } from './experiments.ts'
 import { fileRoutes } from './files.ts'
 import { geminiRoutes } from './gemini.ts'
 import { keyRoutes } from './keys.ts'
@@ -85,6 +87,8 @@ export const api = {
   Approvals: approvalRoutes,
   CustomTools: customToolRoutes,
   Schedules: scheduleRoutes,
+  Datasets: datasetRoutes,
+  Experiments: experimentRoutes,
   WebhookReplies: webhookReplyRoutes,
   WebhookCounts: webhookCountRoutes,
   WebhookEndpoints: webhookEndpointRoutes,
@@ -125,6 +129,8 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   WebhookReplies: 'Webhooks',
   WebhookCounts: 'Webhooks',
   CustomTools: 'Custom tools',
+  Datasets: 'Evaluations',
+  Experiments: 'Evaluations',
   WebhookEndpoints: 'Webhook Endpoints',
   RuntimeHarnesses: 'Runtimes',
   AgentRuntimes: 'Runtimes',

@@ -118,6 +118,11 @@ export const tags = [
     description: 'Cron expressions with a time zone that queue a prompt, once per tick over all replicas.',
   },
   {
+    name: 'Evaluations',
+    description:
+      'Datasets of prompts with checks, experiments that run an agent version on them, and comparisons of two experiments.',
+  },
+  {
     name: 'Webhook Endpoints',
     description:
       'Addresses that receive the events of sessions: signed, in order for each session, retried until delivered.',
@@ -151,7 +156,7 @@ export const tagGroups: readonly { readonly name: string; readonly tags: readonl
     name: 'Gateway',
     tags: ['Messages', 'OpenAI', 'Batches', 'Stored files', 'Gemini', 'Models', 'Providers', 'Provider APIs'],
   },
-  { name: 'Agents', tags: ['Agents', 'Memories', 'Skills', 'MCP'] },
+  { name: 'Agents', tags: ['Agents', 'Memories', 'Skills', 'MCP', 'Evaluations'] },
   { name: 'Sessions', tags: ['Sessions', 'Approvals', 'Custom tools'] },
   { name: 'Triggers', tags: ['Webhooks', 'Schedules', 'Webhook Endpoints'] },
   { name: 'Runtimes', tags: ['Runtimes'] },

@@ -12,6 +12,7 @@ import { composeControls } from './compose/controls.ts'
 import { composeDataFolder } from './compose/data-folder.ts'
 import { composeDatabase } from './compose/database.ts'
 import { composeDialects } from './compose/dialects.ts'
+import { composeEvaluations } from './compose/evaluations.ts'
 import { composeFiles } from './compose/files.ts'
 import { composeGateway } from './compose/gateway.ts'
 import { composeHttp } from './compose/http.ts'
@@ -289,6 +290,22 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     events: engine.events,
     nextPrompt: engine.nextPrompt,
   })
+  const evaluations = composeEvaluations({
+    ...base,
+    agents: library.agents,
+    agentRows,
+    budgetRows,
+    freezes,
+    gateway,
+    runAs: access.runAs,
+    runtimes,
+    sandboxes,
+    sessions,
+    sessionRows: engine.sessionRows,
+    events: engine.events,
+    promptFiles: stored.promptFiles,
+    workspaces: stored.workspaces,
+  })
   const controls = composeControls({
     ...base,
     freezes,
@@ -297,6 +314,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     background: calls.background,
     keys,
     sessions,
+    stopExperiments: evaluations.stop,
   })
   const triggers = composeWebhooksAndSchedules({
     ...base,
@@ -381,6 +399,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     a2a,
     agUi,
     triggers,
+    evaluations,
     controls,
     mcp,
     ownMcp,
@@ -409,6 +428,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     ...a2a.parts,
     ...triggers.parts,
     ...batches.parts,
+    ...evaluations.parts,
     { name: 'retention', isSessionWork: true, start: retention.start, stop: retention.stop },
     ...http.parts,
   ]

@@ -4,8 +4,9 @@ import type { Agent } from '../../src/contract/agents.ts'
 import { allRoutes } from '../../src/contract/api.ts'
 import type { AuditEntry } from '../../src/contract/audit.ts'
 import type { ApiKey, ShownApiKey } from '../../src/contract/keys.ts'
+import { eventually } from '../support/service/eventually.ts'
 import { type Answered, type Sent, send } from '../support/service/send.ts'
-import { startScriptedService } from '../support/upstream/scripted-service.ts'
+import { saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service } = await startScriptedService()
 
@@ -95,6 +96,17 @@ const ofSchedule =
     const objectId = (await send(service, 'POST /api/schedules', { body })).json<{ id: string }>().id
     return { ...sent, line: line.replace('{id}', objectId), action: `schedule.${verb}`, objectId }
   }
+/** A dataset whose case takes so long that its experiments run until they are cancelled. */
+async function newDataset(): Promise<{ id: string; caseId: string }> {
+  const { id } = (await send(service, 'POST /api/datasets', { body: { name: 'Audited' } })).json<{ id: string }>()
+  const body = { cases: [{ prompts: [saying({ delayMs: 60_000 })] }] }
+  const added = await send(service, `POST /api/datasets/${id}/cases`, { body })
+  return { id, caseId: added.json<{ cases: { id: string }[] }>().cases[0]?.id ?? '' }
+}
+const newExperiment = async (): Promise<string> => {
+  const body = { dataset_id: (await newDataset()).id, agent_id: await newAgent() }
+  return (await send(service, 'POST /api/experiments', { body })).json<{ id: string }>().id
+}
 const receiver = { url: 'https://receiver.invalid/hook' }
 const ofEndpoint =
   (verb: string, line: string, sent: Sent = {}) =>
@@ -280,6 +292,38 @@ const changes: Readonly<Record<string, () => Promise<Change>>> = {
   }),
   'schedules.update': ofSchedule('update', 'PATCH /api/schedules/{id}', { body: { status: 'paused' } }),
   'schedules.remove': ofSchedule('delete', 'DELETE /api/schedules/{id}'),
+  'datasets.create': async () => ({ line: 'POST /api/datasets', body: { name: 'Audited' }, action: 'dataset.create' }),
+  'datasets.add': async () => {
+    const { id } = await newDataset()
+    const body = { cases: [{ prompts: ['Another'] }] }
+    return { line: `POST /api/datasets/${id}/cases`, body, action: 'dataset.add_cases', objectId: id }
+  },
+  'datasets.remove_case': async () => {
+    const { id, caseId } = await newDataset()
+    return { line: `DELETE /api/datasets/${id}/cases/${caseId}`, action: 'dataset.remove_case', objectId: id }
+  },
+  'datasets.remove': async () => {
+    const { id } = await newDataset()
+    return { line: `DELETE /api/datasets/${id}`, action: 'dataset.delete', objectId: id }
+  },
+  'experiments.create': async () => ({
+    line: 'POST /api/experiments',
+    body: { dataset_id: (await newDataset()).id, agent_id: await newAgent() },
+    action: 'experiment.create',
+  }),
+  'experiments.cancel': async () => {
+    const objectId = await newExperiment()
+    return { line: `POST /api/experiments/${objectId}/cancel`, action: 'experiment.cancel', objectId }
+  },
+  'experiments.remove': async () => {
+    const objectId = await newExperiment()
+    await send(service, `POST /api/experiments/${objectId}/cancel`)
+    await eventually(async () => {
+      const { json } = await send(service, `GET /api/experiments/${objectId}`)
+      return json<{ ended_at: string | null }>().ended_at !== null
+    })
+    return { line: `DELETE /api/experiments/${objectId}`, action: 'experiment.delete', objectId }
+  },
   'webhook_endpoints.create': async () => ({
     line: 'POST /api/webhook-endpoints',
     body: receiver,
@@ -409,7 +453,7 @@ for (const { id, body, path } of changing.filter(route => !isExempt(route.id))) 
     assert.equal(unauthorized.status, 401)
     if (body) assert.equal((await send(service, line, { body: '{' })).status, 400)
     const missing = line.replace(
-      /(calls|agents|environments|keys|users|teams|vault|providers|models|skills|schedules|webhook-endpoints|runtime-harnesses|agent-runtimes|mcp\/server)\/[^/]+/,
+      /(calls|agents|environments|keys|users|teams|vault|providers|models|skills|schedules|webhook-endpoints|datasets|experiments|runtime-harnesses|agent-runtimes|mcp\/server)\/[^/]+/,
       '$1/nothing',
     )
     if (missing !== line && path.includes('{')) assert.equal((await send(service, missing, sent)).status, 404)

@@ -76,6 +76,15 @@ async function waitingPrompt(session_id: string): Promise<string> {
   return id
 }
 
+/** A dataset with one case. */
+async function newDataset(): Promise<{ dataset_id: string; case_id: string }> {
+  const dataset_id = await idOf(ada, 'POST /api/datasets', { name: canary })
+  const body = { cases: [{ name: canary, prompts: [canary] }] }
+  const added = await send(ada, `POST /api/datasets/${dataset_id}/cases`, { body })
+  const [first] = added.json<{ cases: { id: string }[] }>().cases
+  return { dataset_id, case_id: first?.id ?? assert.fail('no case was added') }
+}
+
 /** A tool call that asks. */
 async function openQuestion(session_id: string): Promise<string> {
   const id = `evt_${Math.random().toString(36).slice(2)}`
@@ -208,6 +217,12 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
     const body = { name: canary, agent_id: await newAgent(), cron: '0 0 1 1 *', prompt: canary }
     return { schedule_id: await idOf(ada, 'POST /api/schedules', body) }
   },
+  '/api/datasets/{dataset_id}': newDataset,
+  '/api/experiments/{experiment_id}': async () => {
+    const { dataset_id } = await newDataset()
+    const body = { dataset_id, agent_id: await newAgent(), name: canary }
+    return { experiment_id: await idOf(ada, 'POST /api/experiments', body) }
+  },
   '/api/webhook-endpoints/{endpoint_id}': async () => {
     const body = { url: 'https://receiver.invalid/hook', description: canary }
     const endpoint_id = await idOf(ada, 'POST /api/webhook-endpoints', body)
@@ -303,6 +318,7 @@ const bodies: Readonly<Record<string, object>> = {
   'keys.rotate': {},
   'budgets.set': { max_budget: 6 },
   'schedules.update': { name: 'taken' },
+  'datasets.add': { cases: [{ prompts: ['Taken'] }] },
   'webhook_endpoints.update': { description: 'taken' },
   'webhook_endpoints.rotate': {},
   'skills.update': { name: 'Taken' },
@@ -453,6 +469,9 @@ test('S09: a scoped key makes nothing for another owner, nor out of anything of 
   const skill = await idOf(ada, 'POST /api/v1/skills', { name: canary, content: canary })
   const adasPlace = await idOf(ada, 'POST /v1/environments', { name: canary })
   const bobsPlace = await idOf(bob, 'POST /v1/environments', { name: 'Mine' })
+  const { dataset_id } = await newDataset()
+  const bobsDataset = await idOf(bob, 'POST /api/datasets', { name: 'Mine' })
+  await send(bob, `POST /api/datasets/${bobsDataset}/cases`, { body: { cases: [{ prompts: ['Mine'] }] } })
   const before = await everyRow()
   for (const [target, line, body, status] of [
     [bob, 'POST /session', { agent }, 404],
@@ -460,6 +479,8 @@ test('S09: a scoped key makes nothing for another owner, nor out of anything of 
     [bob, 'POST /v1/sessions', { agent: bobs, environment_id: adasPlace }, 404],
     [bob, 'POST /api/deliveries', { agent_id: agent, payload: {} }, 404],
     [bob, `POST /api/v1/managed_agents/agents/${bobs}/skill`, { skill_id: skill }, 404],
+    [bob, 'POST /api/experiments', { dataset_id, agent_id: bobs }, 404],
+    [bob, 'POST /api/experiments', { dataset_id: bobsDataset, agent_id: agent }, 404],
     ...Object.values({ ...strangers, ...strangersAmongAdmins })
       .filter(target => target !== viewer)
       .flatMap(

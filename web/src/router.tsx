@@ -54,6 +54,14 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./pages/memories/memories-page.tsx'), 'MemoriesPage'),
   ),
   page(
+    '/console/evaluations',
+    lazyRouteComponent(() => import('./pages/evaluations/evaluations-page.tsx'), 'EvaluationsPage'),
+  ),
+  page(
+    '/console/evaluations/$experimentId',
+    lazyRouteComponent(() => import('./pages/evaluations/experiment-page.tsx'), 'ExperimentPage'),
+  ),
+  page(
     '/console/webhooks',
     lazyRouteComponent(() => import('./pages/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
   ),

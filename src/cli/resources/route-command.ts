@@ -63,7 +63,7 @@ export interface RouteCommand<R extends Route> {
   /** What the command destroys, for the confirmation. */
   readonly destroys?: (args: readonly string[]) => string
   /** Prints the answer for people; the exit code is 0 by default. */
-  readonly show: (answer: Result<R>, context: Context) => ExitCode | undefined | Promise<undefined>
+  readonly show: (answer: Result<R>, context: Context) => ExitCode | undefined | Promise<ExitCode | undefined>
   readonly examples: readonly string[]
 }
 

@@ -1,6 +1,7 @@
 import { accessExamples } from './access.ts'
 import { agentExamples } from './agents.ts'
 import { compatibilityExamples } from './compatibility.ts'
+import { evaluationExamples } from './evaluations.ts'
 import type { Examples } from './example.ts'
 import { gatewayExamples } from './gateway.ts'
 import { operationExamples } from './operations.ts'
@@ -13,6 +14,7 @@ export const examples: Examples = {
   ...agentExamples,
   ...sessionExamples,
   ...triggerExamples,
+  ...evaluationExamples,
   ...accessExamples,
   ...operationExamples,
   ...compatibilityExamples,

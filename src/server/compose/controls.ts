@@ -28,6 +28,8 @@ interface Needs {
   readonly sessions: Sessions
   readonly freezes: Freezes
   readonly freezeRows: FreezeStore
+  /** Cancels running experiments. */
+  readonly stopExperiments: Parameters<typeof createStops>[0]['stopExperiments']
 }
 
 /** Notifies every process which model calls to stop. */
@@ -35,7 +37,8 @@ const stopChannel = 'stopped_calls'
 
 /** Kill switches: list running work, stop it, and freeze spending. */
 export function composeControls(needs: Needs) {
-  const { pool, notifications, audit, gateway, background, keys, sessions, freezes, freezeRows } = needs
+  const { pool, notifications, audit, gateway, background, keys, sessions, freezes, freezeRows, stopExperiments } =
+    needs
   const running = runningStore(pool)
   const record = (entry: Parameters<Audit['record']>[1]) =>
     transaction(pool, client => audit.record(sqlOfClient(client), entry))
@@ -49,7 +52,7 @@ export function composeControls(needs: Needs) {
     })
     hint(pool, stopChannel, JSON.stringify({ scope, id }))
   }
-  const stops = createStops({ store: running, sessions, keys, record, stopCalls })
+  const stops = createStops({ store: running, sessions, keys, record, stopCalls, stopExperiments })
   const settings = createFreezeSettings({ pool, store: freezeRows, freezes, keys, audit })
   return {
     serve: (app: FastifyInstance) => serveControls(app, { running, stops, freezes: settings }),

@@ -10,6 +10,7 @@ import { createKysely } from '../db/connect.ts'
 import type { Database } from '../db/database.ts'
 import { createNetworkCheck } from '../egress/check-network.ts'
 import type { SessionSecrets } from '../egress/session-secrets.ts'
+import { replayStore } from '../evaluations/replay-store.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { serveModels } from '../gateway/routes.ts'
 import type { AgentMcp } from '../mcp/agents/agent-mcp.ts'
@@ -126,6 +127,7 @@ export function composeRuntimes(needs: Needs) {
     mcp: needs.agentMcp,
     frontEnds: createFrontEnds({ pool, store: threadStore(pool) }),
     resultSchemas: needs.resultSchemas,
+    recordingOf: replayStore(pool).recordingOf,
     log,
   })
   const builtin = redaction.runtime(prepared(cloning.runtime(ownRuntime)))

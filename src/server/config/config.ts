@@ -446,6 +446,8 @@ export interface RetentionSettings {
   readonly bodiesMs: number | undefined
   readonly ledgerMs: number | undefined
   readonly auditMs: number | undefined
+  /** Experiments that have ended, with their results. */
+  readonly experimentsMs: number | undefined
 }
 
 /** Limits of workspace checkpoints. The session log lists files that exceed them. */

@@ -107,7 +107,15 @@ interface FileValue {
   }
   readonly retention?: Partial<
     Record<
-      'deleted_sessions' | 'deliveries' | 'sessions' | 'files' | 'batches' | 'bodies' | 'ledger' | 'audit',
+      | 'deleted_sessions'
+      | 'deliveries'
+      | 'sessions'
+      | 'files'
+      | 'batches'
+      | 'bodies'
+      | 'ledger'
+      | 'audit'
+      | 'experiments',
       string | undefined
     >
   >
@@ -263,6 +271,7 @@ const fileShape: Shape = {
         bodies: text,
         ledger: text,
         audit: text,
+        experiments: text,
       },
     },
     workspaces: {

@@ -21,6 +21,7 @@ test('V8: by default deleted sessions, deliveries and bodies are kept for a week
     bodiesMs: 7 * dayMs,
     ledgerMs: undefined,
     auditMs: undefined,
+    experimentsMs: undefined,
   })
 })
 
@@ -34,6 +35,7 @@ test('V8: times have a unit, and never keeps data forever', () => {
     bodies: '1h',
     ledger: '12h',
     audit: '5m',
+    experiments: '30d',
   })
   assert.deepEqual(settings, {
     deletedSessionsMs: undefined,
@@ -44,6 +46,7 @@ test('V8: times have a unit, and never keeps data forever', () => {
     bodiesMs: dayMs / 24,
     ledgerMs: dayMs / 2,
     auditMs: 300_000,
+    experimentsMs: 30 * dayMs,
   })
 })
 

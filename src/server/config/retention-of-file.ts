@@ -31,5 +31,6 @@ export function retentionOfFile({ file, report }: Reading): RetentionSettings {
     bodiesMs: timeOf('bodies', retention.bodies, 7 * dayMs),
     ledgerMs: timeOf('ledger', retention.ledger, undefined),
     auditMs: timeOf('audit', retention.audit, undefined),
+    experimentsMs: timeOf('experiments', retention.experiments, undefined),
   }
 }

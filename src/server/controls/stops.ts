@@ -14,6 +14,8 @@ interface Deps {
   readonly record: (entry: Parameters<Audit['record']>[1]) => Promise<void>
   /** Aborts the in-flight model calls of clients in all processes, and cancels their background responses. */
   readonly stopCalls: (target: Target) => Promise<void>
+  /** Cancels running experiments, which would start more sessions. */
+  readonly stopExperiments: (filter: Omit<StopFilter, 'session'>, reason: string) => Promise<number>
 }
 
 /** Sessions that are stopped at the same time. */
@@ -29,7 +31,7 @@ interface Stopped extends Halted {
  */
 export type Stops = ReturnType<typeof createStops>
 
-export function createStops({ store, sessions, keys, record, stopCalls }: Deps) {
+export function createStops({ store, sessions, keys, record, stopCalls, stopExperiments }: Deps) {
   async function filterOf({ scope, id }: Target, caller: Caller): Promise<StopFilter> {
     const all = { owner: caller.ownerScope, session: undefined, agent: undefined, keys: undefined }
     switch (scope) {
@@ -50,8 +52,8 @@ export function createStops({ store, sessions, keys, record, stopCalls }: Deps) 
 
   return {
     /**
-     * Stops runs and client calls, and cancels waiting prompts and background responses. Prompts that are queued later still run; a freeze
-     * prevents that.
+     * Stops runs, client calls and experiments, and cancels waiting prompts and background responses. Prompts that are queued
+     * later still run; a freeze prevents that.
      */
     async stop({ reason, ...named }: StopRequest, { caller, actor }: By): Promise<Stopped> {
       const target = targetOf(named, 'session_id, agent_id, key_id, owner or all')
@@ -67,6 +69,7 @@ export function createStops({ store, sessions, keys, record, stopCalls }: Deps) 
         after: { reason: reason ?? null },
       })
       await stopCalls(target)
+      if (target.scope !== 'session') await stopExperiments(filter, reason ?? 'stopped by a kill switch')
       const total = { sessions: 0, runs: 0, prompts: 0 }
       const halt = async (id: string): Promise<void> => {
         const { runs, prompts } = await sessions.halt(id, { keyIds: filter.keys, reason })

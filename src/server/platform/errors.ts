@@ -72,6 +72,9 @@ export const notFound = (
     | 'freeze'
     | 'user'
     | 'team'
+    | 'dataset'
+    | 'case'
+    | 'experiment'
     | 'MCP server',
   id: string,
 ): AppError => new AppError('not_found', `${kind} ${id} not found`)

@@ -32,6 +32,9 @@ export type IdPrefix =
   | 'file'
   | 'batch'
   | 'msgbatch'
+  | 'dset'
+  | 'case'
+  | 'exp'
 
 const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 const hexOfNibble = Array.from({ length: 16 }, (_, nibble) => nibble.toString(16))

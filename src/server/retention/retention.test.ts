@@ -22,6 +22,7 @@ const never: RetentionSettings = {
   bodiesMs: undefined,
   ledgerMs: undefined,
   auditMs: undefined,
+  experimentsMs: undefined,
 }
 
 function retentionWith(settings: Partial<RetentionSettings>) {

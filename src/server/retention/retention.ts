@@ -40,6 +40,7 @@ export function createRetention({ settings, store, sessions, removeFiles, remove
     ['call_bodies', settings.bodiesMs],
     ['ledger', settings.ledgerMs],
     ['audit', settings.auditMs],
+    ['experiments', settings.experimentsMs],
     ['idempotency_keys', idempotencyMs],
     ['stream_tickets', 0],
     ['mcp_calls', toolCallsMs],

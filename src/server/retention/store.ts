@@ -68,6 +68,16 @@ const byAge = {
   call_bodies: oldest('call_bodies', 'request_id', 'created_at'),
   ledger: oldest('usage', 'id', 'created_at'),
   audit: oldest('audit_log', 'id', 'created_at'),
+  // Results go with their experiment.
+  experiments: `
+    with ended as (
+      delete from experiments where id = any (array(
+        select id from experiments where ended_at < ${age('$1')} order by ended_at limit ${batchRows} for update skip locked))
+      returning id
+    ), limits as (
+      delete from budgets b using ended where b.scope = 'session' and b.scope_id = ended.id
+    )
+    select from ended`,
   // Chunks that a session references again are kept. Returns one row per examined chunk.
   workspace_blobs: `
     with loose as (

@@ -24,6 +24,8 @@ export interface Capabilities {
   readonly compaction: boolean
   /** Can answer with JSON that matches a schema of the caller. */
   readonly typed_results: boolean
+  /** Can run with recorded results instead of tools. */
+  readonly replay: boolean
 }
 
 /** All flags false: spread it and set those that a runtime supports. */
@@ -39,6 +41,7 @@ export const noCapabilities: Capabilities = {
   model_per_prompt: false,
   compaction: false,
   typed_results: false,
+  replay: false,
 }
 
 /** The provider's ids for a session; the first three are fields of the session's record. */

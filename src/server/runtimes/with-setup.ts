@@ -1,6 +1,7 @@
 import { AppError } from '../platform/errors.ts'
 import { isRecord } from '../platform/json.ts'
 import type { Sandboxes } from '../sandboxes/sandboxes.ts'
+import { isReplay } from '../tools/replay.ts'
 import { type Batch, failed, type RunContext, type RunPrompt, type RunSession, type Runtime } from './runtime.ts'
 
 /**
@@ -12,7 +13,8 @@ export function withSetup<R extends Runtime>(runtime: R, sandboxes: Pick<Sandbox
     ...runtime,
     async *run(session: RunSession, prompt: RunPrompt, context: RunContext): AsyncGenerator<Batch> {
       const { signal } = context
-      if (prompt.kind !== 'compact' && !signal.aborted && isRecord(session.config['sandbox'])) {
+      const isWork = prompt.kind !== 'compact' && !isReplay(session.environment) && !signal.aborted
+      if (isWork && isRecord(session.config['sandbox'])) {
         const problem = await sandboxes.prepare(session, signal).then(() => undefined, messageOf)
         if (signal.aborted) return
         if (problem !== undefined) return yield [failed('invalid_request_error', problem)]

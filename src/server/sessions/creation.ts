@@ -125,9 +125,9 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
     },
 
     /** Creates a session with its first messages inside the caller's transaction; call `publish` after the commit. */
-    async createWithin(client: PoolClient, { body, caller, messages, owner, begin }: NewWithin) {
+    async createWithin(client: PoolClient, { body, caller, messages, owner, begin, maxBudgetUsd }: NewWithin) {
       const agents = deps.agents.within(client)
-      const plan = ownedBy(owner, await planSession({ ...deps, agents }, body, caller))
+      const plan = limited(ownedBy(owner, await planSession({ ...deps, agents }, body, caller)), maxBudgetUsd)
       const unpublished: Appended[] = []
       await add(client, plan, { caller, unpublished, messages, begin })
       const { id, runtime } = plan.session
@@ -198,6 +198,8 @@ interface NewWithin {
   readonly owner?: string
   /** Writes what must exist before the session's first event. */
   readonly begin?: (id: string) => Promise<void>
+  /** Most that the session may spend, besides the limit of its agent. */
+  readonly maxBudgetUsd?: number | undefined
 }
 
 interface First {
@@ -210,9 +212,12 @@ interface First {
 function below(child: ChildSession | undefined, plan: SessionPlan): SessionPlan {
   if (!child) return plan
   const { id, ancestors, maxBudgetUsd } = child
+  return limited({ ...plan, session: { ...plan.session, id, ancestors } }, maxBudgetUsd)
+}
+
+function limited(plan: SessionPlan, maxBudgetUsd: number | undefined): SessionPlan {
   const limits = [plan.budgetUsd, maxBudgetUsd].filter(limit => limit !== undefined)
-  const budgetUsd = limits.length > 0 ? Math.min(...limits) : undefined
-  return { ...plan, session: { ...plan.session, id, ancestors }, budgetUsd }
+  return { ...plan, budgetUsd: limits.length > 0 ? Math.min(...limits) : undefined }
 }
 
 function ownedBy(owner: string | undefined, plan: SessionPlan): SessionPlan {

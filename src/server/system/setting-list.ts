@@ -129,6 +129,7 @@ const retentionNames = {
   bodies: 'bodiesMs',
   ledger: 'ledgerMs',
   audit: 'auditMs',
+  experiments: 'experimentsMs',
 } as const
 
 const daysOf = (ms: number | undefined): string => (ms === undefined ? 'never' : `${ms / 86_400_000}d`)

@@ -57,6 +57,8 @@ const tablesWithOwners = [
   'environments',
   'vault_entries',
   'webhook_endpoints',
+  'datasets',
+  'experiments',
 ] as const
 
 /** Table `users`: people and service accounts. */

@@ -62,9 +62,14 @@ type Queryable = Pool | PoolClient
 const leaseMs = 20_000
 const inMs = (parameter: string) => `clock_timestamp() + ${parameter} * interval '1 millisecond'`
 
+/** SQL that is true for a session that replays recorded results, as `isReplay` decides. It must reach nothing outside. */
+const isReplay = `
+  (s.runtime = 'builtin' and s.environment ->> 'source' = 'experiment' and s.environment ->> 'replay' = 'true')`
+
 /** SQL that is true for sessions whose events endpoint `e` gets. */
 const isSubscribed = `
-  (e.owner_id is null or s.owner_id = e.owner_id) and (e.agent_ids = '{}' or s.agent_id = any (e.agent_ids))`
+  (e.owner_id is null or s.owner_id = e.owner_id) and (e.agent_ids = '{}' or s.agent_id = any (e.agent_ids))
+  and not coalesce(${isReplay}, false)`
 /** Matched as text: PostgreSQL's JSON operators reject the NUL escape, which text of a model may contain. */
 const retrying = '"retry_status":{"type":"retrying"'
 

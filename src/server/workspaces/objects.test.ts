@@ -115,6 +115,7 @@ test('objects of deleted sessions are deleted, those that other sessions need st
     bodiesMs: undefined,
     ledgerMs: undefined,
     auditMs: undefined,
+    experimentsMs: undefined,
   }
   const retention = createRetention({
     settings: { ...settings, deletedSessionsMs: 3_600_000 },

@@ -151,6 +151,25 @@ export function exampleObjects(service: Service): ExampleObjects {
     return created('POST /v1/batches', { input_file_id: await idOf('batch_file_id'), ...about })
   }
 
+  async function experiment(): Promise<string> {
+    const body = { dataset_id: await idOf('dataset_id'), agent_id: await idOf('agent_id') }
+    const id = await created('POST /api/experiments', body)
+    await eventually(async () => (await ok<{ state: string }>(`GET /api/experiments/${id}`)).state === 'done')
+    return id
+  }
+
+  async function datasetCase(): Promise<string> {
+    const { cases } = await ok<{ cases: { id: string }[] }>(`GET /api/datasets/${await idOf('dataset_id')}/cases`)
+    return cases[0]?.id ?? assert.fail('the dataset has no case')
+  }
+
+  async function dataset(): Promise<string> {
+    const id = await created('POST /api/datasets', { name: 'Support' })
+    const graders = [{ type: 'contains', value: 'demo model' }]
+    await ok(`POST /api/datasets/${id}/cases`, { cases: [{ name: 'Greeting', prompts: ['Say hello'], graders }] })
+    return id
+  }
+
   const model = { model_name: 'fast', params: { model: 'openai/gpt-5.2-mini', api_key: 'sk-sample-0123456789' } }
   const user = () => created('POST /api/users', { name: 'Nightly build', kind: 'service_account' })
   const newTeam = () => created('POST /api/teams', { name: 'Data', models: ['demo'] })
@@ -164,12 +183,19 @@ export function exampleObjects(service: Service): ExampleObjects {
     alias: harness,
     batch_file_id: batchFile,
     batch_id: fileBatch,
+    base_experiment_id: experiment,
     budgeted_agent_id: budgetedAgent,
     calling_session_id: callingSession,
     careful_session_id: carefulSession,
+    case_id: datasetCase,
     custom_tool_use_id: customToolCall,
+    dataset_id: dataset,
     endpoint_id: () => created('POST /api/webhook-endpoints', { url: 'https://hooks.example.com/in', owner_id: 'me' }),
     environment_id: () => created('POST /v1/environments', { name: 'Node' }),
+    experiment_id: async () => {
+      await idOf('base_experiment_id')
+      return experiment()
+    },
     freeze_id: () => created('PUT /v1/freezes', { owner: 'bo' }),
     key_id: () => created('POST /api/keys', { label: 'Ana', owner_id: 'ana' }),
     member_id: user,

@@ -78,6 +78,7 @@ export function rigOver(commands: string[]) {
     mcp: { sources: () => [], inputSchemaOf: async () => undefined, stored: async () => ({ tools: [], notes: [] }) },
     frontEnds: { of: async () => undefined },
     resultSchemas: createResultSchemas(),
+    recordingOf: async () => undefined,
     markSandboxRunning: async () => undefined,
     log: createLog('silent'),
   }

@@ -4,6 +4,7 @@ import {
   IconBuildingWarehouse,
   IconCalendarTime,
   IconChartBar,
+  IconClipboardCheck,
   IconCpu,
   IconGauge,
   IconHandStop,
@@ -34,6 +35,7 @@ export interface MenuPage {
         | 'agents'
         | 'skills'
         | 'memories'
+        | 'evaluations'
         | 'webhooks'
         | 'schedules'
         | 'mcp'
@@ -77,6 +79,7 @@ export const menu: readonly MenuGroup[] = [
       { path: '/console/agents', title: 'Agents', icon: IconRobot, letter: 'a' },
       { path: '/console/skills', title: 'Skills', icon: IconBook2, letter: 'k' },
       { path: '/console/memories', title: 'Memories', icon: IconBrain, letter: 'm' },
+      { path: '/console/evaluations', title: 'Evaluations', icon: IconClipboardCheck, letter: 'f' },
     ],
   },
   {

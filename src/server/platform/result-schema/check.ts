@@ -1,21 +1,23 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-
-/** A schema and optionally a value to validate, both as JSON text. */
-export interface SchemaTask {
-  readonly schema: string
-  readonly value?: string
-}
+import { type CheckTask, noMatch, type PatternTask, type SchemaTask } from './check-task.ts'
 
 /** Unknown keywords and formats are hints for the model and are not validated. */
 const options = { strict: false, allErrors: false, validateFormats: false, logger: false } as const
 const oldDrafts = /draft-0[3-7]\//
 
+/** Does a task. Both kinds may take unlimited time, so this must run in a separate thread. */
+export const problemOf = (task: CheckTask): string | undefined =>
+  'pattern' in task ? problemOfText(task) : problemOfSchema(task)
+
+const problemOfText = ({ pattern, text }: PatternTask): string | undefined =>
+  new RegExp(pattern, 'u').test(text) ? undefined : noMatch
+
 /**
  * Returns the problem of a schema, to follow its name in a message, or of a value, as a whole message; undefined if
- * there is none. Both are untrusted and may take unlimited time, so this must run in a separate thread.
+ * there is none.
  */
-export function problemOf({ schema: text, value }: SchemaTask): string | undefined {
+function problemOfSchema({ schema: text, value }: SchemaTask): string | undefined {
   try {
     const schema = JSON.parse(text) as Readonly<Record<string, unknown>>
     const isOld = oldDrafts.test(String(schema['$schema'] ?? ''))

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { isRecord } from '../json.ts'
-import type { SchemaTask } from './check.ts'
+import { type CheckTask, noMatch } from './check-task.ts'
 
 /** Validation of result schemas of callers, and of results. */
 export interface ResultSchemas {
@@ -8,6 +8,8 @@ export interface ResultSchemas {
   schemaProblem(schema: unknown): Promise<string | undefined>
   /** Returns why a value does not match a schema, as a message that calls the value `it`; undefined if it matches. */
   mismatch(schema: Readonly<Record<string, unknown>>, value: unknown): Promise<string | undefined>
+  /** Searches a valid regular expression (flag `u`) in a text. Returns undefined when that takes too long. */
+  isMatch(pattern: string, text: string): Promise<boolean | undefined>
 }
 
 interface Limits {
@@ -53,7 +55,7 @@ export function createResultSchemas({ checkMs, idleMs }: Limits = defaultLimits)
     return created
   }
 
-  async function check(task: SchemaTask): Promise<string | undefined> {
+  async function check(task: CheckTask): Promise<string | undefined> {
     clearTimeout(idle)
     const at = await started()
     at.ref()
@@ -78,7 +80,7 @@ export function createResultSchemas({ checkMs, idleMs }: Limits = defaultLimits)
   }
 
   /** In turn: a thread answers one task at a time. */
-  function inTurn(task: SchemaTask): Promise<string | undefined> {
+  function inTurn(task: CheckTask): Promise<string | undefined> {
     const result = last.then(() => check(task))
     last = result.catch(() => undefined)
     return result
@@ -96,6 +98,11 @@ export function createResultSchemas({ checkMs, idleMs }: Limits = defaultLimits)
       if (value === undefined) return `it ${tooDeep}`
       const problem = await inTurn({ schema: JSON.stringify(schema), value })
       return problem === tooLong ? `it ${tooLong}` : problem
+    },
+    async isMatch(pattern, text) {
+      const problem = await inTurn({ pattern, text })
+      if (problem !== undefined && problem !== noMatch) return undefined
+      return problem === undefined
     },
   }
 }

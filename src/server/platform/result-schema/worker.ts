@@ -1,7 +1,8 @@
-// Thread that validates schemas and values. The main thread terminates it after a timeout.
+// Thread that validates schemas and values, and searches patterns. The main thread terminates it after a timeout.
 import { parentPort } from 'node:worker_threads'
-import { problemOf, type SchemaTask } from './check.ts'
+import { problemOf } from './check.ts'
+import type { CheckTask } from './check-task.ts'
 
-parentPort?.on('message', (task: SchemaTask) => parentPort?.postMessage(problemOf(task)))
+parentPort?.on('message', (task: CheckTask) => parentPort?.postMessage(problemOf(task)))
 // The time limit of a check begins only once the modules of the thread are loaded.
 parentPort?.postMessage('ready')

@@ -12,8 +12,8 @@ import type { Payer, RunPrompt, RunSession } from '../runtime.ts'
 import { type Answer, collectAnswer } from './answer.ts'
 
 interface ModelRequest {
-  readonly session: RunSession
-  readonly prompt: RunPrompt
+  readonly session: Pick<RunSession, 'id' | 'agent_id' | 'owner_id' | 'config'>
+  readonly prompt: Pick<RunPrompt, 'id'>
   readonly runId: string
   readonly payer: Payer
   /** A Messages API body. */
@@ -84,7 +84,7 @@ export async function callModel(gateway: Pick<Gateway, 'call'>, request: ModelRe
 }
 
 /** Returns the header with the fallback models of the agent's settings. */
-function fallbackHeader({ config }: RunSession): Record<string, string> {
+function fallbackHeader({ config }: ModelRequest['session']): Record<string, string> {
   const names = listOf(recordOf(config['model_settings'])['fallbacks']).filter(name => typeof name === 'string')
   return names.length === 0 ? {} : { 'x-switchyard-fallbacks': names.join(', ') }
 }

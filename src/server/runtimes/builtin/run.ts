@@ -8,6 +8,7 @@ import type { ResultSchemas } from '../../platform/result-schema/result-schemas.
 import type { pause } from '../../platform/timers.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
 import type { FrontEnds } from '../../tools/front-end.ts'
+import type { Recording } from '../../tools/replay.ts'
 import type { RunServices, ToolLimits } from '../../tools/tool.ts'
 import type { CallContext, ListedTools } from '../../tools/tool-source.ts'
 import type { RunContext, RunPrompt, RunSession } from '../runtime.ts'
@@ -32,6 +33,8 @@ export interface BuiltinDeps {
   /** Tools, context and state that front-ends give to their sessions. */
   readonly frontEnds: FrontEnds
   readonly resultSchemas: Pick<ResultSchemas, 'mismatch'>
+  /** Returns the recording of a session that replays; undefined when there is none. */
+  readonly recordingOf: (sessionId: string) => Promise<Recording | undefined>
   readonly log: Log
   /** Waits between tries of a model request; `pause` of the platform by default. */
   readonly wait?: typeof pause

@@ -1,4 +1,5 @@
 import { frontEndText } from '../../tools/front-end.ts'
+import { isReplay } from '../../tools/replay.ts'
 import { withToolSearch } from '../../tools/searched-tools.ts'
 import { isSubagentTool, subagentInput } from '../../tools/subagents.ts'
 import { toolsOfSources } from '../../tools/tool-source.ts'
@@ -10,6 +11,7 @@ import { createNextRequest } from './context/next-request.ts'
 import { noContents } from './context/prompt-files.ts'
 import { requestModel } from './model-step.ts'
 import { requestEnd } from './model-tries.ts'
+import { createReplayTools } from './replay.ts'
 import type { BuiltinDeps, Events, Run } from './run.ts'
 import { createRunServices, startsJob } from './run-services.ts'
 import { createSources } from './sources.ts'
@@ -22,6 +24,7 @@ const defaultMaxTurns = 100
 export function builtinRuntime(deps: BuiltinDeps): Runtime {
   const sourcesOf = createSources(deps)
   const servicesOf = createRunServices(deps)
+  const replayToolsOf = createReplayTools(deps)
   return {
     id: 'builtin',
     parks: true,
@@ -45,13 +48,18 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       model_per_prompt: true,
       compaction: true,
       typed_results: true,
+      replay: true,
     },
     async *run(session, prompt, context) {
+      const recording = isReplay(session.environment) ? await deps.recordingOf(session.id) : undefined
+      if (isReplay(session.environment) && !recording) return yield [noRecording]
       const { conversation } = await conversationOf(context)
       const services = servicesOf({ prompt, context })
       const callContext = { signal: context.signal, limits: deps.toolLimits, log: deps.log }
-      const frontEnd = await deps.frontEnds.of(session)
-      const listed = await toolsOfSources(sourcesOf({ session, prompt, context, services, frontEnd }), callContext)
+      const frontEnd = recording ? undefined : await deps.frontEnds.of(session)
+      const tools = recording
+        ? await replayToolsOf({ session, prompt, context, recording })
+        : withToolSearch(await toolsOfSources(sourcesOf({ session, prompt, context, services, frontEnd }), callContext))
       const memories = await deps.memories.block(session)
       const redactor = createRedactor(deps.gateway.echoes(), context)
       const run: Run = {
@@ -62,7 +70,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
         conversation,
         memories,
         application: frontEndText(frontEnd),
-        tools: withToolSearch(listed),
+        tools,
         callContext,
         files: noContents,
         schema: undefined,
@@ -81,6 +89,12 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
     dispose: ({ id }) => deps.sandboxes.remove(id),
   }
 }
+
+/** A replay never falls back to real tools. */
+const noRecording = failed(
+  'invalid_request_error',
+  'this session replays recorded results, and its experiment or case was deleted; send the prompt to another session',
+)
 
 /** A call of an unknown tool fails and changes nothing, so it counts as a read. */
 const isReadTool = (name: string): boolean => builtinTools.find(tool => tool.name === name)?.reads ?? true

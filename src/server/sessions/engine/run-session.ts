@@ -5,24 +5,28 @@ import { withOverrides } from '../agent-overrides.ts'
 import { type RunRow, refsOf } from '../session-row.ts'
 
 /** Returns the session's own fields, and those of the agent version that it runs. */
-const toRunSession = (row: RunRow, agent: Pick<RunSession, 'system' | 'tools' | 'config'> | undefined): RunSession => ({
+const toRunSession = (row: RunRow, { system, tools, config }: AgentParts): RunSession => ({
   id: row.id,
   owner_id: row.owner_id,
   agent_id: row.agent_id,
-  system: agent?.system ?? '',
-  tools: agent?.tools ?? {},
-  config: agent?.config ?? {},
+  system,
+  tools,
+  config,
   environment: row.environment,
   timezone: row.timezone,
   title: row.title,
   refs: refsOf(row),
 })
 
+type AgentParts = Pick<RunSession, 'system' | 'tools' | 'config'>
+
+const noAgent: AgentParts = { system: '', tools: {}, config: {} }
+
 /** Reads the agent version of a session, with the overrides of the session, and returns the session as a runtime sees it. */
 export async function runSessionOf(row: RunRow, agents: Pick<AgentStore, 'version'>): Promise<RunSession> {
   const { agent_id, agent_version, environment } = row
   const found = agent_version === null ? undefined : await agents.version(agent_id, agent_version)
-  return toRunSession(row, found && withOverrides(found.agent, environment))
+  return toRunSession(row, withOverrides<AgentParts>(found?.agent ?? noAgent, environment))
 }
 
 /** Replaces a runtime that was removed after the session was created: every run fails and names the missing runtime. */

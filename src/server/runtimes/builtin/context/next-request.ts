@@ -3,48 +3,22 @@ import { estimateInputTokens } from '../../../gateway/tokens/estimate.ts'
 import { isRecord } from '../../../platform/json.ts'
 import { type FrontEnd, frontEndText } from '../../../tools/front-end.ts'
 import { shownTools, withToolSearch } from '../../../tools/searched-tools.ts'
-import { type ListedTools, type RunTool, toolsOfSources } from '../../../tools/tool-source.ts'
+import type { ListedTools, RunTool } from '../../../tools/tool-source.ts'
 import type { ContextRequest, RunSession, RuntimeContext } from '../../runtime.ts'
 import { systemTexts, toolInRequest, worksOnFiles } from '../request.ts'
 import type { BuiltinDeps } from '../run.ts'
-import { idleServices } from '../run-services.ts'
-import { createSources } from '../sources.ts'
+import { createStoredToolList } from '../stored-tool-list.ts'
 import { conversationOf } from './compaction.ts'
 
 /** Returns a function that describes the next model request of a session. It calls no model, no tool and no MCP server. */
 export function createNextRequest(deps: BuiltinDeps) {
-  // Without its MCP servers, which a list would connect to.
-  const sourcesOf = createSources({ ...deps, mcp: { ...deps.mcp, sources: () => [] } })
-
-  async function listedTools(
-    session: RunSession,
-    { prompt, agents, payer, frontEnd }: ContextRequest & { readonly frontEnd: FrontEnd | undefined },
-    notes: string[],
-  ) {
-    const { signal } = new AbortController()
-    const sources = sourcesOf({
-      session,
-      prompt: { ...unsent, ...prompt },
-      context: {
-        payer: async () => payer,
-        customToolEnd: async () => undefined,
-        ...(agents && { subagents: { agents, open: async () => [], end: async () => undefined } }),
-      },
-      services: idleServices(deps, prompt.model),
-      frontEnd,
-    })
-    const own = await toolsOfSources(sources, { signal, log: deps.log })
-    const ofServers = payer ? await deps.mcp.stored(session, payer) : { tools: [], notes: [keyIsGone] }
-    notes.push(...ofServers.notes)
-    const missing = ofServers.tools.filter(({ name }) => !own.byName.has(name)).map(tool => [tool.name, tool] as const)
-    return withToolSearch({ ...own, byName: new Map<string, RunTool>([...own.byName, ...missing]) })
-  }
+  const storedToolsOf = createStoredToolList(deps)
 
   return async (session: RunSession, request: ContextRequest): Promise<RuntimeContext> => {
     const { prompt, memories, fold } = request
     const notes: string[] = []
     const frontEnd = await deps.frontEnds.of(session)
-    const tools = await listedTools(session, { ...request, frontEnd }, notes)
+    const tools = withToolSearch(await storedToolsOf(session, { ...request, frontEnd }, notes))
     const conversation = fold && (await conversationOf({ fold })).conversation
     const shown = shownTools(tools, conversation?.foundTools ?? [])
     const schema = prompt.output_schema ?? session.config['output_schema']
@@ -70,18 +44,6 @@ export function createNextRequest(deps: BuiltinDeps) {
     }
   }
 }
-
-const keyIsGone = 'the key of the prompt was revoked or has expired, so tools of MCP servers are not listed'
-
-/** A prompt of which only the texts matter. */
-const unsent = {
-  id: '',
-  parts: [],
-  kind: 'prompt',
-  principal: '',
-  key_id: null,
-  message_id: null,
-} as const
 
 /** Returns the tools that the model gets first, in their order. */
 function contextTools({ byName }: Pick<ListedTools, 'byName'>, shown: readonly RunTool[]): ContextTool[] {
