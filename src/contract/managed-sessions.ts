@@ -4,6 +4,7 @@ import { managedSetup, managedSnapshot } from './managed-agents.ts'
 import { managedList, managedPage } from './managed-lists.ts'
 import { Metadata, MetadataPatch } from './metadata.ts'
 import { named } from './named.ts'
+import { DefineOutcome, OutcomeEvaluation } from './outcomes.ts'
 import { promptBodyLimit } from './prompt-files.ts'
 import { route } from './route.ts'
 import { DateTime, JsonObject, Nullable, VersionNumber } from './schemas.ts'
@@ -71,7 +72,7 @@ export type ManagedBudget = Static<typeof Budget>
 
 const Title = Type.Optional(Nullable(Type.String({ maxLength: 200 })))
 
-/** Union of one member, so that an error names the `type` of other resources. Dialects: section 1.5. */
+/** Body of a new session. Dialects: section 1.5. */
 export const ManagedSessionCreate = named(
   'ManagedSessionCreate',
   Type.Object({
@@ -84,7 +85,7 @@ export const ManagedSessionCreate = named(
       Type.Array(Id, { maxItems: 100, description: 'Must be empty: vaults are not supported; use /api/vault' }),
     ),
     budget: Type.Optional(Nullable(Budget)),
-    initial_events: Type.Optional(Type.Array(Type.Union([UserMessage]), { maxItems: 50 })),
+    initial_events: Type.Optional(Type.Array(Type.Union([UserMessage, DefineOutcome]), { maxItems: 50 })),
   }),
 )
 export type ManagedSessionCreate = Static<typeof ManagedSessionCreate>
@@ -135,7 +136,7 @@ export const DialectSession = named(
     metadata: Type.Record(Type.String(), Type.String()),
     resources: Type.Array(Resource),
     vault_ids: Type.Array(Type.String()),
-    outcome_evaluations: Type.Array(JsonObject),
+    outcome_evaluations: Type.Array(OutcomeEvaluation),
     stats: Type.Object({ active_seconds: Type.Number(), duration_seconds: Type.Number() }),
     usage: JsonObject,
     budget: Nullable(Budget),

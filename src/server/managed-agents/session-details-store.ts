@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
+import type { StoredOutcome } from '../../contract/outcomes.ts'
 import type { CreatedRange } from '../http/created-range.ts'
 
 /** Fields of a session in the dialect that its record does not have. */
@@ -20,6 +21,8 @@ export interface SessionDetails {
   readonly web_searches: number
   /** US cents, rounded up; null while no call has a price. */
   readonly cost_cents: string | null
+  /** In the order of their prompts. */
+  readonly outcomes: readonly StoredOutcome[]
 }
 
 /** Stored fields of a session in the dialect. */
@@ -89,7 +92,16 @@ const archiveText = `
   on conflict (session_id) do update
   set archived_at = coalesce(dialect_sessions.archived_at, excluded.archived_at), updated_at = clock_timestamp()`
 
-/** Table `dialect_sessions`, and sums over other tables per session. */
+const outcomesText = `
+  select session_id, outcome, outcome_state, state, ended_at from prompts
+  where session_id = any ($1) and outcome is not null order by position, id`
+
+async function outcomesOf(on: Pick<Pool, 'query'>, ids: readonly string[]) {
+  const { rows } = await on.query<StoredOutcome & { readonly session_id: string }>(outcomesText, [ids])
+  return Map.groupBy(rows, ({ session_id }) => session_id)
+}
+
+/** Table `dialect_sessions`, and rows of other tables per session. */
 export type SessionDetailsStore = ReturnType<typeof sessionDetailsStore>
 
 export function sessionDetailsStore(pool: Pool) {
@@ -97,8 +109,9 @@ export function sessionDetailsStore(pool: Pool) {
     /** Returns the details by session id. */
     async of(ids: readonly string[], on: Pick<Pool, 'query'> = pool): Promise<ReadonlyMap<string, SessionDetails>> {
       if (ids.length === 0) return new Map()
-      const { rows } = await on.query<SessionDetails>(detailsText, [ids])
-      return new Map(rows.map(row => [row.session_id, row]))
+      const { rows } = await on.query<Omit<SessionDetails, 'outcomes'>>(detailsText, [ids])
+      const outcomes = await outcomesOf(on, ids)
+      return new Map(rows.map(row => [row.session_id, { ...row, outcomes: outcomes.get(row.session_id) ?? [] }]))
     },
 
     /** Returns ids in order. `onlyBusy` only preselects: the exact status is computed by the rules of sessions. */

@@ -1,4 +1,5 @@
 import type { DialectSession, ManagedBudget, ManagedResource, ManagedStatus } from '../../contract/managed-sessions.ts'
+import { type OutcomeEvaluation, progressOf, type StoredOutcome } from '../../contract/outcomes.ts'
 import type { SessionStatus } from '../../contract/session-status.ts'
 import type { Session } from '../../contract/sessions.ts'
 import type { Snapshot } from './agent-object.ts'
@@ -25,7 +26,7 @@ export function toDialectSession({ session, details, agent }: SessionParts): Dia
     metadata: { ...session.metadata },
     resources: resourcesOf(session),
     vault_ids: [],
-    outcome_evaluations: [],
+    outcome_evaluations: details.outcomes.map(evaluationOf),
     stats: { active_seconds: details.active_seconds, duration_seconds: details.duration_seconds },
     usage: usageOf(details),
     budget: budgetOf(details.max_usd),
@@ -35,6 +36,13 @@ export function toDialectSession({ session, details, agent }: SessionParts): Dia
     archived_at: details.archived_at?.toISOString() ?? null,
   }
 }
+
+const evaluationOf = (stored: StoredOutcome): OutcomeEvaluation => ({
+  type: 'outcome_evaluation',
+  outcome_id: stored.outcome.outcome_id,
+  description: stored.outcome.description,
+  ...progressOf(stored),
+})
 
 /** Maps the status of a session to the dialect. An archived session is terminated. */
 export function statusIn(status: SessionStatus, isArchived: boolean): ManagedStatus {

@@ -110,7 +110,7 @@ export function createDialectSessions(deps: Deps) {
       const runtime = metadata[runtimeKey]
       const changes = await changesOf(wanted, runtime, caller)
       const environment = { ...repositoryOf(body.resources), environment_id, config, ...changes }
-      const first = events[0]?.content.find(part => part.type === 'text')?.text
+      const first = firstText(events[0])
       const plan = {
         agent_id: wanted.id,
         environment,
@@ -120,7 +120,10 @@ export function createDialectSessions(deps: Deps) {
         ...(first !== undefined && { prompt: first }),
         ...(runtime !== undefined && { runtime }),
       }
-      const sent = events.map(({ content }, at) => ({ content, place: `initial_events[${at}].content` }))
+      const sent = events.map((event, at) => {
+        const place = `initial_events[${at}]`
+        return event.type === 'user.message' ? { content: event.content, place } : { outcome: event, place }
+      })
       const messages = await sessions.prepareFirst(plan, sent, caller)
       let publish = () => {}
       let ignored: readonly string[] = []
@@ -191,6 +194,14 @@ export function createDialectSessions(deps: Deps) {
       }
     },
   }
+}
+
+type FirstEvent = NonNullable<ManagedSessionCreate['initial_events']>[number]
+
+/** Returns the text that a session without a title is named after. */
+function firstText(event: FirstEvent | undefined): string | undefined {
+  if (event?.type === 'user.define_outcome') return event.description
+  return event?.content.find(part => part.type === 'text')?.text
 }
 
 /** The title of a session without a title. */

@@ -7,6 +7,7 @@ export type IdPrefix =
   | 'evt'
   | 'msg'
   | 'run'
+  | 'outc'
   | 'req'
   | 'use'
   | 'aud'

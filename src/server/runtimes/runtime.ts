@@ -1,5 +1,6 @@
 import type { ContextPart, ContextTool, SessionContext } from '../../contract/contexts.ts'
 import type { NewEvent, NewEventOf, SessionEvent, StopDetails, StopReason } from '../../contract/events.ts'
+import type { Outcome } from '../../contract/outcomes.ts'
 import type { FilePart } from '../../contract/prompt-files.ts'
 import type { PromptKind, PromptPart } from '../../contract/prompts.ts'
 import type { SessionRepository } from '../../contract/repositories.ts'
@@ -24,6 +25,8 @@ export interface Capabilities {
   readonly compaction: boolean
   /** Can answer with JSON that matches a schema of the caller. */
   readonly typed_results: boolean
+  /** Works towards an outcome until a grader is satisfied. */
+  readonly outcomes: boolean
 }
 
 /** All flags false: spread it and set those that a runtime supports. */
@@ -39,6 +42,7 @@ export const noCapabilities: Capabilities = {
   model_per_prompt: false,
   compaction: false,
   typed_results: false,
+  outcomes: false,
 }
 
 /** The provider's ids for a session; the first three are fields of the session's record. */
@@ -85,6 +89,8 @@ export interface RunPrompt {
   readonly message_id: string | null
   /** JSON Schema that the answer must match; null uses that of the agent, if it has one. */
   readonly output_schema: Readonly<Record<string, unknown>> | null
+  /** The outcome that the run has to reach; null without one. */
+  readonly outcome: Outcome | null
 }
 
 /** Principal and key whose budgets and limits apply to model calls. */

@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg'
 import type { UserContent } from '../../contract/event-routes.ts'
 import type { SessionCreate } from '../../contract/new-sessions.ts'
+import type { DefineOutcome } from '../../contract/outcomes.ts'
 import type { Session } from '../../contract/sessions.ts'
 import type { Agents } from '../agents/agents.ts'
 import type { AgentStore } from '../agents/store.ts'
@@ -16,6 +17,7 @@ import { type SentPart, sentParts } from './files/sent-file.ts'
 import { ignoredWarning } from './ignored-warning.ts'
 import type { Appended, EventLog } from './log/event-log.ts'
 import { planSession, type SessionPlan } from './new-session.ts'
+import { checkOutcomes, type OutcomeMessage, outcomeMessage, type PreparedMessage } from './outcome.ts'
 import type { PromptQueue } from './queue/prompt-queue.ts'
 import type { SessionCache } from './session-cache.ts'
 import { toSession } from './session-row.ts'
@@ -82,14 +84,17 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
       body: SessionCreate,
       messages: readonly FirstMessage[],
       caller: Caller,
-    ): Promise<PreparedParts[]> {
-      const sent = messages.map(message =>
-        'parts' in message ? message.parts : sentParts(message.content, message.place),
-      )
-      if (!sent.flat().some(({ type }) => type === 'file')) return sent.map(textsOnly)
+    ): Promise<PreparedMessage[]> {
+      const sent = messages.map(partsOf)
+      if (!sent.some(parts => 'outcome' in parts || parts.some(({ type }) => type === 'file')))
+        return sent.map(parts => ('outcome' in parts ? parts : textsOnly(parts)))
       const { session } = await planSession(deps, body, caller)
-      const prepared: PreparedParts[] = []
-      for (const parts of sent) prepared.push(await prepare(session, parts))
+      const prepared: PreparedMessage[] = []
+      for (const [at, parts] of sent.entries()) {
+        const { place = '' } = messages[at] ?? {}
+        if ('outcome' in parts) await checkOutcomes(deps, { runtime: session.runtime, field: place })
+        prepared.push('outcome' in parts ? parts : await prepare(session, parts))
+      }
       return prepared
     },
 
@@ -155,10 +160,17 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
 
 type Receiver = Pick<Session, 'runtime'> & { readonly owner_id: string }
 
-/** Content of a message: as a client sent it, with its path in the request, or its parts. */
+/** A message: as a client sent it, with its path in the request, or its parts. */
 type FirstMessage =
   | { readonly content: readonly UserContent[]; readonly place: string }
-  | { readonly parts: readonly SentPart[] }
+  | { readonly parts: readonly SentPart[]; readonly place?: undefined }
+  | { readonly outcome: DefineOutcome; readonly place: string }
+
+/** Returns the parts of a message, or the finished message that defines an outcome. */
+function partsOf(message: FirstMessage): readonly SentPart[] | OutcomeMessage {
+  if ('outcome' in message) return outcomeMessage(message.outcome, message.place)
+  return 'parts' in message ? message.parts : sentParts(message.content, `${message.place}.content`)
+}
 
 const textsOnly = (parts: readonly SentPart[]): PreparedParts => ({
   parts: parts.flatMap(part => (part.type === 'text' ? [part] : [])),
@@ -187,7 +199,7 @@ interface ChildSession {
 interface NewWithin {
   readonly body: SessionCreate
   readonly caller: Caller
-  readonly messages: readonly PreparedParts[]
+  readonly messages: readonly PreparedMessage[]
   /**
    * Owner of the session; must be the agent's owner when it has an agent. Default: the agent's owner, else the caller.
    */
@@ -199,7 +211,7 @@ interface NewWithin {
 interface First {
   readonly caller: Caller
   readonly unpublished: Appended[]
-  readonly messages: readonly PreparedParts[]
+  readonly messages: readonly PreparedMessage[]
   readonly begin?: NewWithin['begin']
 }
 

@@ -18,6 +18,7 @@ export const prompt = {
   principal: 'ada',
   key_id: null,
   output_schema: null,
+  outcome: null,
   message_id: null,
 }
 

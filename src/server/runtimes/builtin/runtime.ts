@@ -9,6 +9,7 @@ import { createNextRequest } from './context/next-request.ts'
 import { noContents } from './context/prompt-files.ts'
 import { requestModel } from './model-step.ts'
 import { requestEnd } from './model-tries.ts'
+import { closeEvaluation, evaluate } from './outcome/evaluation.ts'
 import type { BuiltinDeps, Events, Run } from './run.ts'
 import { createRunServices, startsJob } from './run-services.ts'
 import { createSources } from './sources.ts'
@@ -44,6 +45,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       model_per_prompt: true,
       compaction: true,
       typed_results: true,
+      outcomes: true,
     },
     async *run(session, prompt, context) {
       const { conversation } = await conversationOf(context)
@@ -84,13 +86,19 @@ const isReadTool = (name: string): boolean => builtinTools.find(tool => tool.nam
 
 async function* steps(run: Run): AsyncGenerator<Events> {
   const { context, session } = run
+  const { outcome } = run.prompt
   yield* settleInterrupted(run)
   if (run.prompt.kind === 'compact') return yield* compactOnRequest(run)
   if (run.tools.warnings.length > 0)
     yield run.tools.warnings.map(warning => ({ type: 'session.warning', warning }) as const)
   const maxTurns = Number(session.config['max_turns'] ?? defaultMaxTurns)
-  for (let turn = 0; turn < maxTurns; turn++) {
+  for (let turn = 0; ; ) {
     if (context.signal.aborted || context.isDraining()) return
+    if (outcome && run.conversation.outcomes.evaluationOf(outcome)) {
+      if (!(yield* evaluate(run, outcome))) return
+      continue
+    }
+    if (turn++ >= maxTurns) break
     // A question to a person may still be open from before a crash.
     if (run.conversation.openToolUses.length === 0 && !(yield* requestModel(run))) return
     if (!(yield* callTools(run))) return
@@ -108,6 +116,7 @@ async function* settleInterrupted(run: Run): AsyncGenerator<Events> {
   const waits = waitsIn(conversation.openToolUses, run)
   const begun = conversation.openToolUses.filter(use => !waits.has(use))
   if (context.signal.aborted) yield* closeUnanswered(run, [...waits])
+  yield* closeEvaluation(run)
   for (const use of begun) if (!isRepeatable(use, tools)) yield [outcomeUnknown(use)]
   const repeated = begun.filter(use => isRepeatable(use, tools))
   for await (const result of runToolCalls(repeated, tools, callContext)) yield [result]

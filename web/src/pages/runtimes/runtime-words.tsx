@@ -28,6 +28,7 @@ const capabilities: Readonly<Record<string, string>> = {
   model_per_prompt: 'changes the model between prompts',
   compaction: 'compacts long conversations',
   typed_results: 'returns typed results',
+  outcomes: 'works until a grader is satisfied',
 }
 
 export const capabilityWords = (flag: string): string => capabilities[flag] ?? flag.replaceAll('_', ' ')

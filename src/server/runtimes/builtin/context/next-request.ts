@@ -73,6 +73,7 @@ const unsent = {
   principal: '',
   key_id: null,
   message_id: null,
+  outcome: null,
 } as const
 
 /** Returns the tools that the model gets first, in their order. */
