@@ -16,6 +16,7 @@ import { logSinkRoutes } from './log-sinks.ts'
 import { managedAgentRoutes } from './managed-agents.ts'
 import { dialectSessionRoutes } from './managed-sessions.ts'
 import { threadRoutes } from './managed-threads.ts'
+import { managedVaultRoutes } from './managed-vaults.ts'
 import { mcpRoutes } from './mcp.ts'
 import { mcpCallRoutes } from './mcp-calls.ts'
 import { mcpOwnRoutes } from './mcp-own.ts'
@@ -75,6 +76,7 @@ export const api = {
   Environments: environmentRoutes,
   ManagedSessions: dialectSessionRoutes,
   SessionThreads: threadRoutes,
+  ManagedVaults: managedVaultRoutes,
   A2a: a2aRoutes,
   Approvals: approvalRoutes,
   CustomTools: customToolRoutes,
@@ -113,6 +115,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   Environments: 'Managed Agents',
   ManagedSessions: 'Managed Agents',
   SessionThreads: 'Managed Agents',
+  ManagedVaults: 'Managed Agents',
   A2a: 'A2A',
   WebhookReplies: 'Webhooks',
   WebhookCounts: 'Webhooks',

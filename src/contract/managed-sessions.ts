@@ -82,7 +82,7 @@ export const ManagedSessionCreate = named(
     metadata: Type.Optional(Metadata),
     resources: Type.Optional(Type.Array(ResourceWrite, { maxItems: 100, description: 'At most one repository' })),
     vault_ids: Type.Optional(
-      Type.Array(Id, { maxItems: 100, description: 'Must be empty: vaults are not supported; use /api/vault' }),
+      Type.Array(Id, { maxItems: 100, description: 'Vaults whose credentials the MCP servers of the agent get' }),
     ),
     budget: Type.Optional(Nullable(Budget)),
     initial_events: Type.Optional(Type.Array(Type.Union([UserMessage, DefineOutcome]), { maxItems: 50 })),

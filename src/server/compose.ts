@@ -14,6 +14,7 @@ import { composeGateway } from './compose/gateway.ts'
 import { composeHttp } from './compose/http.ts'
 import { composeLedger } from './compose/ledger.ts'
 import { composeLogSinks } from './compose/log-sinks.ts'
+import { composeManagedVaults } from './compose/managed-vaults.ts'
 import { composeMcp } from './compose/mcp.ts'
 import { composeMemories } from './compose/memories.ts'
 import { composeOwnMcp } from './compose/own-mcp.ts'
@@ -128,9 +129,11 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     vault,
     reachesGlobal: async id => (await agentRows.find(id, undefined))?.run_as_key_id === null,
   })
+  const managedVaults = composeManagedVaults({ ...base, vault })
   const mcp = composeMcp({
     ...base,
     vault,
+    credentialFor: managedVaults.vaults.credentialFor,
     sandboxes,
     keys,
     slots: () => engine.slots,
@@ -209,6 +212,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
   const dialects = composeDialects({
     ...base,
     shutdown,
+    vaults: managedVaults.vaults,
     budgetRows,
     keys,
     gateway,
@@ -325,6 +329,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     triggers,
     controls,
     mcp,
+    managedVaults,
     ownMcp,
     contexts,
     forConsole,

@@ -24,6 +24,7 @@ import { serveOpencode } from '../opencode/routes.ts'
 import { opencodeSession } from '../opencode/session.ts'
 import { SessionFeed } from '../opencode/session-feed.ts'
 import { SessionTranslations } from '../opencode/session-translation.ts'
+import type { ManagedVaults } from '../managed-agents/vaults/managed-vaults.ts'
 import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
@@ -49,6 +50,7 @@ interface Needs {
   readonly keys: Keys
   readonly gateway: Gateway
   readonly runtimes: RuntimeRegistry
+  readonly vaults: ManagedVaults
   readonly agents: Agents
   readonly agentRows: AgentStore
   readonly skills: Skills
@@ -89,6 +91,7 @@ export function composeDialects(needs: Needs) {
     agents: agentRows,
     managedAgents,
     environments,
+    vaults: needs.vaults,
     budgets: needs.budgetRows,
     blocks,
   })

@@ -7,6 +7,7 @@ export interface SessionDetails {
   readonly session_id: string
   readonly environment_id: string
   readonly is_untitled: boolean
+  readonly vault_ids: readonly string[]
   readonly archived_at: Date | null
   readonly updated_at: Date
   readonly active_seconds: number
@@ -29,6 +30,7 @@ export interface SessionDetails {
 export interface DialectFields {
   readonly environment_id: string
   readonly is_untitled: boolean
+  readonly vault_ids: readonly string[]
 }
 
 export interface SessionQuery extends CreatedRange {
@@ -46,7 +48,8 @@ export interface SessionQuery extends CreatedRange {
 }
 
 const detailsText = `
-  select s.id as session_id, coalesce(d.environment_id, '') as environment_id, coalesce(d.is_untitled, false) as is_untitled, d.archived_at,
+  select s.id as session_id, coalesce(d.environment_id, '') as environment_id, coalesce(d.is_untitled, false) as is_untitled,
+         coalesce(d.vault_ids, '{}') as vault_ids, d.archived_at,
          greatest(s.updated_at, d.updated_at) as updated_at, b.max_usd, used.*, work.active_seconds,
          extract(epoch from coalesce(d.archived_at, clock_timestamp()) - s.created_at)::float8 as duration_seconds
   from sessions s
@@ -80,7 +83,7 @@ const listText = (order: 'asc' | 'desc') => `
   order by s.id ${order} limit $9`
 
 const insertText = `
-  insert into dialect_sessions (session_id, environment_id, is_untitled) values ($1, $2, $3)`
+  insert into dialect_sessions (session_id, environment_id, is_untitled, vault_ids) values ($1, $2, $3, $4)`
 
 /** A session that the dialect has never written has no row yet. */
 const changeText = `
@@ -132,7 +135,7 @@ export function sessionDetailsStore(pool: Pool) {
     },
 
     async insert(on: PoolClient, id: string, fields: DialectFields): Promise<void> {
-      await on.query(insertText, [id, fields.environment_id, fields.is_untitled])
+      await on.query(insertText, [id, fields.environment_id, fields.is_untitled, fields.vault_ids])
     },
 
     /** Records that the session was changed, and whether it has a title, if that changed. */

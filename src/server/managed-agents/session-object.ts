@@ -25,7 +25,7 @@ export function toDialectSession({ session, details, agent }: SessionParts): Dia
     environment_id: details.environment_id,
     metadata: { ...session.metadata },
     resources: resourcesOf(session),
-    vault_ids: [],
+    vault_ids: [...details.vault_ids],
     outcome_evaluations: details.outcomes.map(evaluationOf),
     stats: { active_seconds: details.active_seconds, duration_seconds: details.duration_seconds },
     usage: usageOf(details),

@@ -23,6 +23,7 @@ import { changesOfSession, type SessionChanges } from './session-changes.ts'
 import type { SessionDetailsStore, SessionQuery } from './session-details-store.ts'
 import { toDialectSession } from './session-object.ts'
 import type { SessionReading, SessionRow } from './session-reading.ts'
+import type { ManagedVaults } from './vaults/managed-vaults.ts'
 import { overridesOf, repositoryOf, type WantedAgent, wantedAgent } from './session-write.ts'
 
 interface Deps {
@@ -37,6 +38,7 @@ interface Deps {
   readonly agents: Pick<AgentStore, 'find' | 'version'>
   readonly managedAgents: Pick<ManagedAgents, 'foundFor' | 'checkSetup'>
   readonly environments: Pick<Environments, 'forSession'>
+  readonly vaults: Pick<ManagedVaults, 'checkForSession'>
   readonly budgets: Pick<BudgetStore, 'find' | 'setLimits'>
   readonly blocks: SkillBlocks
 }
@@ -103,8 +105,7 @@ export function createDialectSessions(deps: Deps) {
     /** Creates a session with its environment, budget and first messages in one transaction. */
     async create(body: ManagedSessionCreate, caller: Caller, idempotency: Idempotency | undefined) {
       const { initial_events: events = [], metadata = {}, vault_ids = [], title = null } = body
-      if (vault_ids.length > 0)
-        throw invalid('vault_ids must be empty: vaults are not supported; store secrets at /api/vault')
+      await deps.vaults.checkForSession(vault_ids, caller)
       const wanted = wantedAgent(body.agent)
       const { id: environment_id, config } = await deps.environments.forSession(body.environment_id, caller)
       const runtime = metadata[runtimeKey]
@@ -130,7 +131,7 @@ export function createDialectSessions(deps: Deps) {
       const { id } = await transaction(pool, client =>
         once(sqlOfClient(client), idempotency, async () => {
           const made = await sessions.createWithin(client, { body: plan, caller, messages })
-          await store.insert(client, made.id, { environment_id, is_untitled: !title?.trim() })
+          await store.insert(client, made.id, { environment_id, is_untitled: !title?.trim(), vault_ids })
           if (body.budget) await setBudget(client, made.id, body.budget)
           publish = made.publish
           ignored = made.ignored

@@ -36,6 +36,7 @@ export function createSources(deps: BuiltinDeps): (run: RunOf) => ToolSource[] {
         : []),
       ...deps.mcp.sources({
         agent: session,
+        sessionId: session.id,
         payer: () => context.payer(prompt),
         model: services.model,
         openSandbox: open,
