@@ -1,6 +1,6 @@
 // The import directions of docs/architecture.md. `npm run check` also fails when no module was examined.
 const features =
-  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|contexts|controls|model-settings|gateway|litellm|log-sinks|agents|managed-agents|egress|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|sign-in|skills|teams|telemetry|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
+  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|contexts|controls|model-settings|gateway|litellm|log-sinks|agents|managed-agents|egress|mcp|memories|memory-stores|opencode|runtimes|sandboxes|tools|schedules|sessions|sign-in|skills|teams|telemetry|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
 const nouns = [
   'a2a/(questions|task-log|task-reading|task-store)',
   'agents/(agents|store|stored-agent)',
@@ -14,6 +14,7 @@ const nouns = [
   'mcp/registry/servers',
   'mcp/agents/(agent-mcp|agent-mcp-check)',
   'memories/session-memories',
+  'memory-stores/session-stores',
   'runtimes/(runtime|model-choice|conversation-text)',
   'sandboxes/(sandbox|sandboxes|check-sandbox|beneath|bounded-output|workspace-path)',
   'opencode/(messages|session)',
@@ -24,7 +25,7 @@ const nouns = [
   'schedules/store',
   'webhooks/(webhooks|delivery-counts)',
   'webhook-replies/exchange',
-  'tools/(tool|toolset|tool-source|own-sources|custom-tools|mcp-toolset|tool-search|searched-tools|subagents|large-results|media|jobs|todo)',
+  'tools/(tool|toolset|tool-source|own-sources|custom-tools|mcp-toolset|tool-search|searched-tools|subagents|large-results|media|memory-files|jobs|todo)',
   'usage/(usage|store)',
   'vault/vault',
   'webhook-endpoints/send',
@@ -105,7 +106,7 @@ module.exports = {
         path: features,
         pathNot: [
           '^src/server/$1/',
-          '^src/server/(runtimes/(runtime|model-choice|conversation-text)|tools/(tool|toolset|tool-source|own-sources|custom-tools|mcp-toolset|tool-search|searched-tools|subagents|large-results|media|jobs|todo)|sandboxes/(sandbox|beneath|bounded-output|workspace-path)|sessions/log/(conversation|log-page)|opencode/(messages|session)|gateway/tokens/estimate)\\.ts$',
+          '^src/server/(runtimes/(runtime|model-choice|conversation-text)|tools/(tool|toolset|tool-source|own-sources|custom-tools|mcp-toolset|tool-search|searched-tools|subagents|large-results|media|memory-files|jobs|todo)|sandboxes/(sandbox|beneath|bounded-output|workspace-path)|sessions/log/(conversation|log-page)|opencode/(messages|session)|gateway/tokens/estimate)\\.ts$',
         ],
         dependencyTypesNot: ['type-only'],
       },

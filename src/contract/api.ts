@@ -22,6 +22,7 @@ import { mcpCallRoutes } from './mcp-calls.ts'
 import { mcpOwnRoutes } from './mcp-own.ts'
 import { mcpAggregateRoutes, mcpProxyRoutes } from './mcp-proxy.ts'
 import { memoryRoutes } from './memories.ts'
+import { memoryStoreRoutes } from './memory-stores.ts'
 import { messageRoutes } from './messages.ts'
 import { modelSettingRoutes } from './model-settings.ts'
 import { modelRoutes } from './models.ts'
@@ -77,6 +78,7 @@ export const api = {
   ManagedSessions: dialectSessionRoutes,
   SessionThreads: threadRoutes,
   ManagedVaults: managedVaultRoutes,
+  MemoryStores: memoryStoreRoutes,
   A2a: a2aRoutes,
   Approvals: approvalRoutes,
   CustomTools: customToolRoutes,
@@ -116,6 +118,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   ManagedSessions: 'Managed Agents',
   SessionThreads: 'Managed Agents',
   ManagedVaults: 'Managed Agents',
+  MemoryStores: 'Managed Agents',
   A2a: 'A2A',
   WebhookReplies: 'Webhooks',
   WebhookCounts: 'Webhooks',

@@ -42,18 +42,22 @@ const Repository = named(
 )
 export type ManagedRepository = Static<typeof Repository>
 
-/** Other resources of the dialect. They are validated so that the error can name the alternative. */
+/** Validated so that the error can name the alternative. */
 const File = named(
-  'FileResource',
+  'FileResourceWrite',
   Type.Object({ type: Type.Literal('file') }, { description: 'Not supported: send files in messages' }),
 )
+const Access = Type.Union([Type.Literal('read_write'), Type.Literal('read_only')])
 const MemoryStore = named(
-  'MemoryStoreResource',
-  Type.Object(
-    { type: Type.Literal('memory_store') },
-    { description: 'Not supported: sessions have the memories of their agent' },
-  ),
+  'MemoryStoreResourceWrite',
+  Type.Object({
+    type: Type.Literal('memory_store'),
+    memory_store_id: Id,
+    access: Type.Optional(Nullable(Access)),
+    instructions: Type.Optional(Nullable(Type.String({ maxLength: 4096, description: 'For the agent' }))),
+  }),
 )
+export type ManagedMemoryStore = Static<typeof MemoryStore>
 const ResourceWrite = named('ResourceWrite', Type.Union([Repository, File, MemoryStore]))
 export type ManagedResourceWrite = Static<typeof ResourceWrite>
 
@@ -80,7 +84,7 @@ export const ManagedSessionCreate = named(
     environment_id: Id,
     title: Title,
     metadata: Type.Optional(Metadata),
-    resources: Type.Optional(Type.Array(ResourceWrite, { maxItems: 100, description: 'At most one repository' })),
+    resources: Type.Optional(Type.Array(ResourceWrite, { maxItems: 100, description: 'At most one repository and eight memory stores' })),
     vault_ids: Type.Optional(
       Type.Array(Id, { maxItems: 100, description: 'Vaults whose credentials the MCP servers of the agent get' }),
     ),
@@ -111,15 +115,29 @@ export type ManagedStatus = Static<typeof DialectSessionStatus>
 
 const Resource = named(
   'SessionResource',
-  Type.Object({
-    id: Type.String(),
-    type: Type.Literal('github_repository'),
-    url: Type.String(),
-    checkout: Nullable(JsonObject),
-    mount_path: Type.String(),
-    created_at: DateTime,
-    updated_at: DateTime,
-  }),
+  Type.Union([
+    Type.Object({
+      id: Type.String(),
+      type: Type.Literal('github_repository'),
+      url: Type.String(),
+      checkout: Nullable(JsonObject),
+      mount_path: Type.String(),
+      created_at: DateTime,
+      updated_at: DateTime,
+    }),
+    Type.Object({
+      id: Type.String(),
+      type: Type.Literal('memory_store'),
+      memory_store_id: Type.String(),
+      access: Access,
+      name: Type.String(),
+      description: Type.String(),
+      instructions: Nullable(Type.String()),
+      mount_path: Type.String({ description: 'Folder in the paths of the agent’s tools' }),
+      created_at: DateTime,
+      updated_at: DateTime,
+    }),
+  ]),
 )
 export type ManagedResource = Static<typeof Resource>
 
@@ -239,6 +257,16 @@ export const dialectSessionRoutes = {
     responses: { 200: managedList(Resource) },
     summary: 'List the resources of a session',
     description: 'Lists the resources of the session, such as a repository.',
+  }),
+  resource: route({
+    ...base,
+    id: 'dialect_sessions.resource',
+    method: 'GET',
+    path: '/v1/sessions/{session_id}/resources/{resource_id}',
+    params: Type.Object({ session_id: Type.String(), resource_id: Type.String() }),
+    responses: { 200: Resource },
+    summary: 'Read a resource of a session',
+    description: 'Returns one resource of the session.',
   }),
   addResource: route({
     ...base,

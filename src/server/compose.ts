@@ -17,6 +17,7 @@ import { composeLogSinks } from './compose/log-sinks.ts'
 import { composeManagedVaults } from './compose/managed-vaults.ts'
 import { composeMcp } from './compose/mcp.ts'
 import { composeMemories } from './compose/memories.ts'
+import { composeMemoryStores } from './compose/memory-stores.ts'
 import { composeOwnMcp } from './compose/own-mcp.ts'
 import { composeRepositories } from './compose/repositories.ts'
 import { composeRuntimes } from './compose/runtimes.ts'
@@ -114,6 +115,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
 
   const logSinks = composeLogSinks({ ...base, vault, guard })
   const memories = composeMemories(base)
+  const memoryStores = composeMemoryStores(base)
   const repositories = composeRepositories({
     ...base,
     guard,
@@ -157,6 +159,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     webSearch: calls.webSearch,
     cloning: repositories.cloning,
     memories: memories.sessionMemories,
+    memoryStores: memoryStores.sessionStores,
     agentMcp: mcp.agentMcp,
     publicUrl,
     serveProgram(request, response, caller) {
@@ -213,6 +216,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     ...base,
     shutdown,
     vaults: managedVaults.vaults,
+    memoryStores: memoryStores.sessionStores,
     budgetRows,
     keys,
     gateway,
@@ -320,6 +324,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     calls,
     logSinks,
     memories,
+    memoryStores,
     execution,
     library,
     engine,

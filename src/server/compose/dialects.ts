@@ -25,6 +25,7 @@ import { opencodeSession } from '../opencode/session.ts'
 import { SessionFeed } from '../opencode/session-feed.ts'
 import { SessionTranslations } from '../opencode/session-translation.ts'
 import type { ManagedVaults } from '../managed-agents/vaults/managed-vaults.ts'
+import type { SessionStores } from '../memory-stores/session-stores.ts'
 import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
@@ -51,6 +52,7 @@ interface Needs {
   readonly gateway: Gateway
   readonly runtimes: RuntimeRegistry
   readonly vaults: ManagedVaults
+  readonly memoryStores: SessionStores
   readonly agents: Agents
   readonly agentRows: AgentStore
   readonly skills: Skills
@@ -92,6 +94,7 @@ export function composeDialects(needs: Needs) {
     managedAgents,
     environments,
     vaults: needs.vaults,
+    memoryStores: needs.memoryStores,
     budgets: needs.budgetRows,
     blocks,
   })

@@ -4,7 +4,7 @@ import { managedAgentRoutes } from '../../contract/managed-agents.ts'
 import { dialectSessionRoutes } from '../../contract/managed-sessions.ts'
 import { bind } from '../http/bind.ts'
 import { createdRange } from '../http/created-range.ts'
-import { invalid } from '../platform/errors.ts'
+import { invalid, notFound } from '../platform/errors.ts'
 import type { ManagedAgents } from './agents.ts'
 import type { Environments } from './environments.ts'
 import { listOf } from './lists.ts'
@@ -90,6 +90,12 @@ export function serveDialectSessions(app: FastifyInstance, { sessions }: { sessi
   bind(app, dialectSessionRoutes.addResource, async ({ params }, caller) => {
     await sessions.get(params.session_id, caller)
     throw invalid('resources cannot be added to an existing session; set resources when you create the session')
+  })
+  bind(app, dialectSessionRoutes.resource, async ({ params }, caller) => {
+    const { resources } = await sessions.get(params.session_id, caller)
+    const found = resources.find(({ id }) => id === params.resource_id)
+    if (!found) throw notFound('resource', params.resource_id)
+    return found
   })
   bind(app, dialectSessionRoutes.resources, async ({ params }, caller) => ({
     data: (await sessions.get(params.session_id, caller)).resources,

@@ -22,8 +22,21 @@ export interface SessionDetails {
   readonly web_searches: number
   /** US cents, rounded up; null while no call has a price. */
   readonly cost_cents: string | null
+  readonly memory_stores: readonly SessionMemoryStore[]
   /** In the order of their prompts. */
   readonly outcomes: readonly StoredOutcome[]
+}
+
+/** A memory store of a session. */
+export interface SessionMemoryStore {
+  readonly id: string
+  readonly store_id: string
+  readonly access: 'read_write' | 'read_only'
+  readonly name: string
+  readonly description: string
+  readonly instructions: string | null
+  readonly mount_path: string
+  readonly created_at: Date
 }
 
 /** Stored fields of a session in the dialect. */
@@ -99,8 +112,13 @@ const outcomesText = `
   select session_id, outcome, outcome_state, state, ended_at from prompts
   where session_id = any ($1) and outcome is not null order by position, id`
 
-async function outcomesOf(on: Pick<Pool, 'query'>, ids: readonly string[]) {
-  const { rows } = await on.query<StoredOutcome & { readonly session_id: string }>(outcomesText, [ids])
+const storesText = `
+  select session_id, id, store_id, access, name, description, instructions, mount_path, created_at
+  from session_memory_stores where session_id = any ($1) order by id`
+
+/** Returns the rows of a query by the session that they belong to. */
+async function bySession<Row>(on: Pick<Pool, 'query'>, text: string, ids: readonly string[]) {
+  const { rows } = await on.query<Row & { readonly session_id: string }>(text, [ids])
   return Map.groupBy(rows, ({ session_id }) => session_id)
 }
 
@@ -112,9 +130,15 @@ export function sessionDetailsStore(pool: Pool) {
     /** Returns the details by session id. */
     async of(ids: readonly string[], on: Pick<Pool, 'query'> = pool): Promise<ReadonlyMap<string, SessionDetails>> {
       if (ids.length === 0) return new Map()
-      const { rows } = await on.query<Omit<SessionDetails, 'outcomes'>>(detailsText, [ids])
-      const outcomes = await outcomesOf(on, ids)
-      return new Map(rows.map(row => [row.session_id, { ...row, outcomes: outcomes.get(row.session_id) ?? [] }]))
+      const { rows } = await on.query<Omit<SessionDetails, 'outcomes' | 'memory_stores'>>(detailsText, [ids])
+      const outcomes = await bySession<StoredOutcome>(on, outcomesText, ids)
+      const stores = await bySession<SessionMemoryStore>(on, storesText, ids)
+      const details = rows.map(row => ({
+        ...row,
+        outcomes: outcomes.get(row.session_id) ?? [],
+        memory_stores: stores.get(row.session_id) ?? [],
+      }))
+      return new Map(details.map(row => [row.session_id, row]))
     },
 
     /** Returns ids in order. `onlyBusy` only preselects: the exact status is computed by the rules of sessions. */

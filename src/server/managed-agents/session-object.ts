@@ -4,7 +4,7 @@ import type { SessionStatus } from '../../contract/session-status.ts'
 import type { Session } from '../../contract/sessions.ts'
 import type { Snapshot } from './agent-object.ts'
 import { centsOf } from './money.ts'
-import type { SessionDetails } from './session-details-store.ts'
+import type { SessionDetails, SessionMemoryStore } from './session-details-store.ts'
 
 /** Source data of a session object. */
 export interface SessionParts {
@@ -24,7 +24,7 @@ export function toDialectSession({ session, details, agent }: SessionParts): Dia
     agent: agent ?? withoutAgent(session),
     environment_id: details.environment_id,
     metadata: { ...session.metadata },
-    resources: resourcesOf(session),
+    resources: [...resourcesOf(session), ...details.memory_stores.map(storeResource)],
     vault_ids: [...details.vault_ids],
     outcome_evaluations: details.outcomes.map(evaluationOf),
     stats: { active_seconds: details.active_seconds, duration_seconds: details.duration_seconds },
@@ -73,7 +73,20 @@ const withoutAgent = ({ harness, environment }: Session): Snapshot => ({
   execution_identity: { type: 'service_account' },
 })
 
-/** Returns the resources of a session: at most one repository, from its environment. */
+const storeResource = ({ store_id, created_at, ...store }: SessionMemoryStore): ManagedResource => ({
+  type: 'memory_store',
+  memory_store_id: store_id,
+  id: store.id,
+  access: store.access,
+  name: store.name,
+  description: store.description,
+  instructions: store.instructions,
+  mount_path: store.mount_path,
+  created_at: created_at.toISOString(),
+  updated_at: created_at.toISOString(),
+})
+
+/** Returns the repository of a session, from its environment, as a resource. */
 export function resourcesOf({ id, environment, time }: Session): ManagedResource[] {
   const { repository, ref, mount_path: path } = environment
   if (typeof repository !== 'string') return []

@@ -11,7 +11,8 @@ import { transaction } from '../db/connect.ts'
 import { once, sqlOfClient } from '../db/once.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
-import { AppError, invalid, notFound } from '../platform/errors.ts'
+import type { SessionStores } from '../memory-stores/session-stores.ts'
+import { AppError, notFound } from '../platform/errors.ts'
 import type { MetadataMap } from '../platform/metadata.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { SkillBlocks } from './agent-setup.ts'
@@ -24,7 +25,7 @@ import type { SessionDetailsStore, SessionQuery } from './session-details-store.
 import { toDialectSession } from './session-object.ts'
 import type { SessionReading, SessionRow } from './session-reading.ts'
 import type { ManagedVaults } from './vaults/managed-vaults.ts'
-import { overridesOf, repositoryOf, type WantedAgent, wantedAgent } from './session-write.ts'
+import { overridesOf, repositoryOf, storesIn, type WantedAgent, wantedAgent } from './session-write.ts'
 
 interface Deps {
   readonly pool: Pool
@@ -39,6 +40,7 @@ interface Deps {
   readonly managedAgents: Pick<ManagedAgents, 'foundFor' | 'checkSetup'>
   readonly environments: Pick<Environments, 'forSession'>
   readonly vaults: Pick<ManagedVaults, 'checkForSession'>
+  readonly memoryStores: Pick<SessionStores, 'prepare' | 'attach'>
   readonly budgets: Pick<BudgetStore, 'find' | 'setLimits'>
   readonly blocks: SkillBlocks
 }
@@ -106,6 +108,7 @@ export function createDialectSessions(deps: Deps) {
     async create(body: ManagedSessionCreate, caller: Caller, idempotency: Idempotency | undefined) {
       const { initial_events: events = [], metadata = {}, vault_ids = [], title = null } = body
       await deps.vaults.checkForSession(vault_ids, caller)
+      const stores = await deps.memoryStores.prepare(storesIn(body.resources), caller)
       const wanted = wantedAgent(body.agent)
       const { id: environment_id, config } = await deps.environments.forSession(body.environment_id, caller)
       const runtime = metadata[runtimeKey]
@@ -132,15 +135,16 @@ export function createDialectSessions(deps: Deps) {
         once(sqlOfClient(client), idempotency, async () => {
           const made = await sessions.createWithin(client, { body: plan, caller, messages })
           await store.insert(client, made.id, { environment_id, is_untitled: !title?.trim(), vault_ids })
+          await deps.memoryStores.attach(client, made.id, stores)
           if (body.budget) await setBudget(client, made.id, body.budget)
           publish = made.publish
-          ignored = made.ignored
+          ignored = [...made.ignored, ...(made.runtime === ownRuntime ? [] : onlyBuiltin(body))]
           return { id: made.id }
         }),
       )
       publish()
       // The dialect calls a repository a resource.
-      const named = ignored.map(field => field.replace(/^environment\.(repository|ref)$/, 'resources[0]'))
+      const named = ignored.map(field => field.replace(/^environment\.(repository|ref)$/, repositoryField(body)))
       return { session: await get(id, caller), ignored: [...new Set(named)] }
     },
 
@@ -197,7 +201,19 @@ export function createDialectSessions(deps: Deps) {
   }
 }
 
+/** The runtime whose sessions use vaults and memory stores. */
+const ownRuntime = 'builtin'
+
+/** Returns the fields that only the own runtime uses. */
+const onlyBuiltin = ({ vault_ids = [], resources = [] }: ManagedSessionCreate): string[] => [
+  ...(vault_ids.length > 0 ? ['vault_ids'] : []),
+  ...resources.flatMap(({ type }, at) => (type === 'memory_store' ? [`resources[${at}]`] : [])),
+]
+
 type FirstEvent = NonNullable<ManagedSessionCreate['initial_events']>[number]
+
+const repositoryField = ({ resources = [] }: ManagedSessionCreate): string =>
+  `resources[${resources.findIndex(({ type }) => type === 'github_repository')}]`
 
 /** Returns the text that a session without a title is named after. */
 function firstText(event: FirstEvent | undefined): string | undefined {

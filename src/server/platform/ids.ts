@@ -31,6 +31,9 @@ export type IdPrefix =
   | 'user'
   | 'team'
   | 'vlt'
+  | 'memstore'
+  | 'memver'
+  | 'sesrsc'
   | 'vcrd'
 
 const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))

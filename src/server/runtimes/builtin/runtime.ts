@@ -52,7 +52,8 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       const services = servicesOf({ prompt, context })
       const callContext = { signal: context.signal, limits: deps.toolLimits, log: deps.log }
       const listed = await toolsOfSources(sourcesOf({ session, prompt, context, services }), callContext)
-      const memories = await deps.memories.block(session)
+      const blocks = [await deps.memories.block(session), await deps.memoryStores.block(session.id)]
+      const memories = blocks.filter(text => text !== '').join('\n\n')
       const redactor = createRedactor(deps.gateway.echoes(), context)
       const run: Run = {
         deps,

@@ -35,12 +35,14 @@ export function createNextRequest(deps: BuiltinDeps) {
   }
 
   return async (session: RunSession, request: ContextRequest): Promise<RuntimeContext> => {
-    const { prompt, memories, fold } = request
+    const { prompt, fold } = request
     const notes: string[] = []
     const tools = await listedTools(session, request, notes)
     const conversation = fold && (await conversationOf({ fold })).conversation
     const shown = shownTools(tools, conversation?.foundTools ?? [])
     const schema = prompt.output_schema ?? session.config['output_schema']
+    const blocks = [request.memories, await deps.memoryStores.block(session.id)]
+    const memories = blocks.filter(text => text !== '').join('\n\n')
     const parts = systemTexts(prompt.system ?? session.system, session, {
       memories,
       schema: isRecord(schema) ? schema : undefined,
