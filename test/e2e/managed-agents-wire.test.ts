@@ -59,9 +59,9 @@ test('errors have the envelope of the dialect, with the id of the request', asyn
   }
 })
 
-for (const path of ['vaults', 'vaults/vlt_1/credentials', 'memory_stores', 'memory_stores/memstore_1/memories']) {
+for (const path of ['skills', 'skills/skill_1/versions', 'deployments', 'memory_stores/memstore_1/memory_versions']) {
   test(`/v1/${path} is 404 in the envelope of the dialect, and names the alternative`, async () => {
-    const instead = path.startsWith('vaults') ? '/api/vault' : '/api/v1/managed_agents/agents/{agent_id}/memory'
+    const instead = { skills: '/api/v1/skills', deployments: '/api/schedules' }[path.split('/')[0] ?? ''] ?? '/api/audit'
     for (const method of ['GET', 'POST', 'DELETE']) {
       const { status, headers, json } = await send(service, `${method} /v1/${path}?beta=true`, {})
       const body = json<{ type: string; error: { type: string; message: string }; request_id: string }>()
@@ -89,9 +89,9 @@ for (const [what, resources, words] of [
     /^resources\[0\]\.type file .*this service stores no files apart from sessions; send the file/,
   ],
   [
-    'a memory store behind a repository',
+    'an unknown memory store behind a repository',
     [repository, { type: 'memory_store', memory_store_id: 'memstore_1' }],
-    /^resources\[1\]\.type memory_store .*\/api\/v1\/managed_agents\/agents\/\{agent_id\}\/memory$/,
+    /^resources\[1\]\.memory_store_id: memory store memstore_1 not found$/,
   ],
   ['a second repository', [repository, repository], /^resources\[1\]: a session supports at most one repository$/],
   [
@@ -112,13 +112,13 @@ for (const [what, resources, words] of [
   })
 }
 
-test('DD1: vault_ids of a new session is 400 by name, and cannot be changed later', async () => {
+test('DD1: an unknown vault of a new session is 400 by name, and vault_ids cannot be changed later', async () => {
   const fields = await sessionFields()
   const refused = await send(service, 'POST /v1/sessions', { body: { ...fields, vault_ids: ['vlt_1'] } })
   assert.equal(refused.status, 400)
   assert.match(
     refused.json<{ error: { message: string } }>().error.message,
-    /^vault_ids must be empty: .*\/api\/vault$/,
+    /^vault_ids\[0\]: vault vlt_1 not found$/,
   )
   const made = await send(service, 'POST /v1/sessions', { body: { ...fields, vault_ids: [] } })
   assert.deepEqual([made.status, made.json()['vault_ids']], [200, []])
