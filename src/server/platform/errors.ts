@@ -72,7 +72,11 @@ export const notFound = (
     | 'freeze'
     | 'user'
     | 'team'
-    | 'MCP server',
+    | 'MCP server'
+    | 'vault'
+    | 'credential'
+    | 'memory store'
+    | 'resource',
   id: string,
 ): AppError => new AppError('not_found', `${kind} ${id} not found`)
 
