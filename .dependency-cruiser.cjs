@@ -1,6 +1,6 @@
 // The import directions of docs/architecture.md. `npm run check` also fails when no module was examined.
 const features =
-  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|contexts|controls|model-settings|gateway|litellm|log-sinks|agents|managed-agents|egress|mcp|memories|memory-stores|opencode|runtimes|sandboxes|tools|schedules|sessions|sign-in|skills|teams|telemetry|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
+  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|contexts|controls|model-settings|gateway|litellm|log-sinks|agents|files|managed-agents|egress|mcp|memories|memory-stores|opencode|runtimes|sandboxes|tools|schedules|sessions|sign-in|skills|teams|telemetry|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
 const nouns = [
   'a2a/(questions|task-log|task-reading|task-store)',
   'agents/(agents|store|stored-agent)',
@@ -8,6 +8,7 @@ const nouns = [
   'budgets/(budgets|store)',
   'controls/freezes',
   'egress/(egress|inner-host|check-network|session-secrets)',
+  'files/files',
   'gateway/(gateway|core/call|tokens/(estimate|token-counts))',
   'http/(caller|idempotency)',
   'keys/(keys|run-as|import|sign-in-keys|store)',

@@ -247,6 +247,7 @@ export const settings: Readonly<Record<string, SettingText>> = {
     'All entries of the response cache; the service evicts the oldest first',
     '1000000000',
   ],
+  'limits.files_bytes': ['All [files](../files.md) of an owner; beyond it uploads are rejected', '10000000000'],
   'limits.reservation_s': ['How long reservations outlive a killed process, in seconds', '900'],
   'limits.tool_result_chars': [
     'Characters of a tool result in the context of a model; [a longer one](../tools.md#large-results) goes to a file of the workspace',
@@ -265,6 +266,7 @@ export const settings: Readonly<Record<string, SettingText>> = {
   'retention.deleted_sessions': ['Events, messages and prompts of a session after its deletion', '`7d`'],
   'retention.deliveries': ['Deliveries of webhooks, received and sent', '`7d`'],
   'retention.sessions': ['Sessions without activity', '`never`'],
+  'retention.files': ['[Files](../files.md) of callers, after their upload', '`never`'],
   'retention.bodies': ['Recorded bodies of calls', '`7d`'],
   'retention.ledger': ['The ledger of model calls', '`never`'],
   'retention.audit': ['The audit log', '`never`'],

@@ -18,6 +18,7 @@ import { addAuditCommands } from './resources/audit.ts'
 import { addBudgetCommands } from './resources/budgets.ts'
 import { addConfigCommands } from './resources/config.ts'
 import { addEnvironmentCommands } from './resources/environments.ts'
+import { addFileCommands } from './resources/files.ts'
 import { addMcpCommands } from './resources/mcp.ts'
 import { addScheduleCommands } from './resources/schedules.ts'
 import { addTeamCommands } from './resources/teams.ts'
@@ -104,6 +105,7 @@ export function programOf(registry: Registry): Command {
   addExportCommand(program, registry)
   addImportCommands(program, registry)
   addSessionCommands(program, registry)
+  addFileCommands(program, registry)
   addSkillCommands(program, registry)
   addApprovalCommands(program, registry)
   addMemoryCommands(program, registry)

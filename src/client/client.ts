@@ -22,6 +22,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** Body of a route that takes bytes instead of JSON, such as `files.write`. */
   readonly content?: Uint8Array<ArrayBuffer>
+  /** Body of a route that takes a form, such as `storedFiles.upload`. */
+  readonly form?: FormData
 }
 
 type Named<Name extends string, Value> = Value extends undefined
@@ -32,7 +34,9 @@ type Named<Name extends string, Value> = Value extends undefined
 
 type Body<R extends Route> = R['bodyOptional'] extends true
   ? { readonly body?: Exclude<Input<R>['body'], undefined> }
-  : Named<'body', Input<R>['body']>
+  : R['consumes'] extends 'multipart/form-data'
+    ? { readonly body?: Input<R>['body'] }
+    : Named<'body', Input<R>['body']>
 
 /** The parts that a route declares; parts without required fields are optional. */
 export type Request<R extends Route> = Named<'params', Input<R>['params']> & Named<'query', Input<R>['query']> & Body<R>
@@ -124,7 +128,7 @@ interface Prepared {
 }
 
 function requestOf(route: Route, parts: RequestParts, options: CallOptions & { readonly key?: string }): Prepared {
-  const { key, idempotencyKey, signal, content } = options
+  const { key, idempotencyKey, signal, content, form } = options
   const headers = {
     accept: route.produces ?? 'application/json',
     ...(key !== undefined && { authorization: `Bearer ${key}` }),
@@ -133,7 +137,9 @@ function requestOf(route: Route, parts: RequestParts, options: CallOptions & { r
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     ...options.headers,
   }
-  const body = parts.body === undefined ? { ...(content && { body: content }) } : { body: JSON.stringify(parts.body) }
+  // Fetch sets the content type of a form, with its boundary.
+  const bytes = form ?? content
+  const body = parts.body === undefined ? { ...(bytes && { body: bytes }) } : { body: JSON.stringify(parts.body) }
   return {
     address: addressOf(route, parts),
     init: { method: route.method, headers, ...body, ...(signal && { signal }) },

@@ -36,6 +36,7 @@ import { agentRuntimeRoutes, harnessRoutes } from './runtimes.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { sessionRoutes } from './sessions.ts'
 import { skillRoutes } from './skills.ts'
+import { storedFileRoutes } from './stored-files.ts'
 import { systemRoutes } from './system.ts'
 import type { TagName } from './tags.ts'
 import { teamRoutes } from './teams.ts'
@@ -58,6 +59,7 @@ export const api = {
   Messages: messageRoutes,
   OpenAI: openAiRoutes,
   Endpoints: endpointRoutes,
+  StoredFiles: storedFileRoutes,
   Gemini: geminiRoutes,
   Native: nativeRoutes,
   Agents: agentRoutes,
@@ -113,6 +115,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   Opencode: 'opencode',
   Events: 'Sessions',
   Files: 'Sessions',
+  StoredFiles: 'Stored files',
   ManagedAgents: 'Managed Agents',
   Environments: 'Managed Agents',
   ManagedSessions: 'Managed Agents',

@@ -6,7 +6,7 @@ import { Nullable } from './schemas.ts'
 export const defaultIterations = 3
 export const maxIterations = 20
 /** Characters of a rubric. Source: Managed Agents, `user.define_outcome`. */
-const maxRubricLength = 262_144
+export const maxRubricLength = 262_144
 
 const Description = Type.String({
   minLength: 1,
@@ -55,15 +55,14 @@ export const OutcomeWrite = named(
 )
 export type OutcomeWrite = Static<typeof OutcomeWrite>
 
-/** Union with files, so that the error can name the alternative. */
 const RubricWrite = named(
   'RubricWrite',
   Type.Union([
     Type.Object({ type: Type.Literal('text'), content: RubricText }),
-    Type.Object(
-      { type: Type.Literal('file'), file_id: Type.String({ minLength: 1, maxLength: 200 }) },
-      { description: 'Not supported: send the rubric as text' },
-    ),
+    Type.Object({
+      type: Type.Literal('file'),
+      file_id: Type.String({ minLength: 1, maxLength: 200, description: 'An uploaded text' }),
+    }),
   ]),
 )
 

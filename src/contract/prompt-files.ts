@@ -26,7 +26,7 @@ export type FilePart = Static<typeof FilePart>
 
 // Lengths and alphabets are checked when the content is decoded: a pattern would read megabytes on every validation.
 const Data = Type.String({ description: 'Content in base64' })
-const FileId = Type.String({ maxLength: 200, description: 'Not supported: send the content in `data`' })
+const FileId = Type.String({ maxLength: 200, description: 'Id of an uploaded file, in place of the content' })
 const MediaType = Type.String({ maxLength: 200, description: 'Such as `image/png` or `text/csv`' })
 const Name = Type.String({ maxLength: 1_000 })
 
@@ -49,7 +49,7 @@ export type FilePartWrite = Static<typeof FilePartWrite>
 const Source = named(
   'MediaSource',
   Type.Object({
-    type: Type.String({ maxLength: 50, description: '`base64`, or `text` in a document' }),
+    type: Type.String({ maxLength: 50, description: '`base64`, `file`, or `text` in a document' }),
     media_type: Type.Optional(MediaType),
     data: Type.Optional(Type.String({ description: 'Content in base64, or the text' })),
     file_id: Type.Optional(FileId),

@@ -9,9 +9,19 @@ export type Access = 'public' | 'key' | 'admin' | 'key-or-query' | 'google-key' 
 
 /**
  * Format of a route's errors: `{error:{type,message}}`, `{error:"text"}`, the envelope of Anthropic, OpenAI or Google, JSON-RPC, or
- * those of A2A's two bindings.
+ * those of A2A's two bindings. `by-header`: Anthropic's with a header `anthropic-version` or `anthropic-beta`, else OpenAI's.
  */
-export type ErrorShape = 'nested' | 'plain' | 'anthropic' | 'openai' | 'google' | 'aws' | 'jsonrpc' | 'a2a' | 'a2a-rpc'
+export type ErrorShape =
+  | 'nested'
+  | 'plain'
+  | 'anthropic'
+  | 'openai'
+  | 'by-header'
+  | 'google'
+  | 'aws'
+  | 'jsonrpc'
+  | 'a2a'
+  | 'a2a-rpc'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

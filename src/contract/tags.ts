@@ -64,6 +64,11 @@ export const tags = [
     description:
       'OpenAI’s Chat Completions, Responses, embeddings, images, audio and moderation, and rerank, on every configured model that can serve them.',
   },
+  {
+    name: 'Stored files',
+    description:
+      'Files for model requests, prompts of sessions and batches, in the formats of Anthropic and OpenAI. A file belongs to the principal of the key that uploaded it.',
+  },
   { name: 'Gemini', description: 'Google’s Gemini API on every configured model, under `/v1beta` and `/v1`.' },
   {
     name: 'Provider APIs',
@@ -132,7 +137,7 @@ export type TagName = (typeof tags)[number]['name']
 
 /** The chapters of the reference, with their tags. */
 export const tagGroups: readonly { readonly name: string; readonly tags: readonly TagName[] }[] = [
-  { name: 'Gateway', tags: ['Messages', 'OpenAI', 'Gemini', 'Models', 'Providers', 'Provider APIs'] },
+  { name: 'Gateway', tags: ['Messages', 'OpenAI', 'Stored files', 'Gemini', 'Models', 'Providers', 'Provider APIs'] },
   { name: 'Agents', tags: ['Agents', 'Memories', 'Skills', 'MCP'] },
   { name: 'Sessions', tags: ['Sessions', 'Approvals', 'Custom tools'] },
   { name: 'Triggers', tags: ['Webhooks', 'Schedules', 'Webhook Endpoints'] },

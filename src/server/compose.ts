@@ -10,6 +10,7 @@ import { composeControls } from './compose/controls.ts'
 import { composeDataFolder } from './compose/data-folder.ts'
 import { composeDatabase } from './compose/database.ts'
 import { composeDialects } from './compose/dialects.ts'
+import { composeFiles } from './compose/files.ts'
 import { composeGateway } from './compose/gateway.ts'
 import { composeHttp } from './compose/http.ts'
 import { composeLedger } from './compose/ledger.ts'
@@ -110,7 +111,16 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     network: () => ({ outbound, guard, publicUrl }),
   })
   const { keys, tickets, logins, addressOf, vault, authenticate } = access
-  const calls = composeGateway({ ...base, usage, budgets, freezes, telemetry, traced, observeContent })
+  const calls = composeGateway({
+    ...base,
+    usage,
+    budgets,
+    freezes,
+    telemetry,
+    traced,
+    observeContent,
+    files: () => callerFiles.files,
+  })
   const { gateway, loop, files, outbound, guard, defaultModel } = calls
 
   const logSinks = composeLogSinks({ ...base, vault, guard })
@@ -168,7 +178,15 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     },
   })
   const { registry: runtimes, workspaceOf } = execution
-  const stored = composeWorkspaces({ ...base, guard, workspacesDir, sandboxes, workspaceOf })
+  const stored = composeWorkspaces({
+    ...base,
+    guard,
+    workspacesDir,
+    sandboxes,
+    workspaceOf,
+    callerFiles: () => callerFiles.files,
+  })
+  const callerFiles = composeFiles({ ...base, reloaded: calls.reloaded, blobs: stored.blobs })
   const dataFolder = composeDataFolder({ ...base, files, owner, sandboxes })
   const { readiness } = dataFolder
   const checkMcp = mcp.agentCheck(runtimes.callsMcpServers)
@@ -328,6 +346,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     execution,
     library,
     engine,
+    callerFiles,
     sessionFiles,
     dialects,
     a2a,

@@ -86,7 +86,7 @@ for (const [what, resources, words] of [
   [
     'a file',
     [{ type: 'file', file_id: 'file_1' }],
-    /^resources\[0\]\.type file .*this service stores no files apart from sessions; send the file/,
+    /^resources\[0\]\.type file is not supported; send the file in a message/,
   ],
   [
     'an unknown memory store behind a repository',

@@ -245,7 +245,7 @@ test('files in the payload of a webhook', async () => {
 test('bad files are 400 or 413 with the field and the reason', async () => {
   const id = await newSession()
   const cases: [object | object[], number, RegExp][] = [
-    [{ type: 'file', file_id: 'file_1' }, 400, /parts\[0\]\.file_id is not supported: .*send the content in data/],
+    [{ type: 'file', file_id: 'file_1' }, 400, /parts\[0\]\.file_id: file file_1 not found/],
     [{ type: 'file' }, 400, /parts\[0\]\.data is required/],
     [{ type: 'file', data: '', media_type: 'text/plain' }, 400, /parts\[0\]\.data is empty/],
     [{ type: 'file', data: 'abc', media_type: 'text/plain' }, 400, /parts\[0\]\.data is not base64/],

@@ -47,6 +47,7 @@ const samples: Readonly<Record<string, string>> = {
   secret_key: 'sk-sample-0123456789',
   session_id: 'ses_4f9a2c7d10',
   stocked_session_id: 'ses_4f9a2c7d10',
+  stored_file_id: 'file_4f9a2c7d10',
   stored_memory_id: 'mem_4f9a2c7d10',
   thread_id: 'ses_4f9a2c7d10',
   vault_key: 'OLD_TOKEN',

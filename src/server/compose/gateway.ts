@@ -17,6 +17,10 @@ import { createResponseCache } from '../gateway/cache/entries.ts'
 import { responseCacheStore } from '../gateway/cache/store.ts'
 import { type ObserveContent, observedContent } from '../gateway/call-content/observed-content.ts'
 import { serveDeployments } from '../gateway/deployment-routes.ts'
+import { createFileCalls, type RequestFiles } from '../gateway/files/calls.ts'
+import { createCopyCleanup } from '../gateway/files/copy-cleanup.ts'
+import { createProviderCopies } from '../gateway/files/provider-copies.ts'
+import { providerFileStore } from '../gateway/files/provider-file-store.ts'
 import { createFormatAdapters } from '../gateway/format-adapters.ts'
 import { serveGemini } from '../gateway/formats/gemini/routes.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
@@ -69,6 +73,8 @@ interface Needs {
   readonly telemetry: Telemetry
   /** Adds the trace context to calls. */
   readonly traced: (call: Gateway['call']) => Gateway['call']
+  /** Files of callers, built later. */
+  readonly files: () => RequestFiles
   /** Receives the content of calls; undefined where it is not wanted. */
   readonly observeContent: ObserveContent | undefined
 }
@@ -77,9 +83,20 @@ interface Needs {
 export function composeGateway(needs: Needs) {
   const { config, log, keyring, pool, db, notifications, audit, usage, budgets, freezes, telemetry } = needs
   const pools = createPools(createOutbound({ allow: config.outboundAllow }))
+  const authorize = createAuthorize({ googleTokens: createGoogleTokens({ outbound: pools }) })
+  const copyRows = providerFileStore(pool)
+  const copies = createProviderCopies({
+    store: copyRows,
+    contentOf: file => needs.files().contentOf(file),
+    outbound: pools,
+    authorize,
+    log,
+    nowMs: () => performance.now(),
+  })
   const adapterFor = createFormatAdapters({
     pools,
     keyring,
+    copies,
     onRepair: (what, deployment) => log.warn({ what, deployment }, 'repaired a malformed upstream response'),
   })
   const loop = watchLoopDelay()
@@ -130,9 +147,10 @@ export function composeGateway(needs: Needs) {
     },
   }
   const hooked = createHookedGateway({ gateway: observed, hooks: config.hooks, outbound: guard(), log })
+  const { call } = createFileCalls({ gateway: hooked.gateway, files: needs.files })
   const gateway: Gateway = {
     ...hooked.gateway,
-    call: needs.traced(observedCall(hooked.gateway.call, telemetry)),
+    call: needs.traced(observedCall(call, telemetry)),
     get streams() {
       return hooked.gateway.streams
     },
@@ -143,8 +161,6 @@ export function composeGateway(needs: Needs) {
     cipher: createRowCipher(keyring, 'response_contents'),
     log,
   })
-  const authorize = createAuthorize({ googleTokens: createGoogleTokens({ outbound: pools }) })
-
   const native = createNative({ gateway, send: createSend({ pools, authorize }), usage, budgets, freezes })
 
   // models and credentials that were stored through the API
@@ -176,10 +192,19 @@ export function composeGateway(needs: Needs) {
   })
   const modelSettings = createModelSettings({ store: deploymentRows, encryption, inForce: modelsInForce, audit })
 
+  const copyCleanup = createCopyCleanup({
+    store: copyRows,
+    deployments: () => gateway.allDeployments().flatMap(({ id }) => gateway.deployment(id) ?? []),
+    outbound: pools,
+    authorize,
+    log,
+  })
+
   const parts: readonly Part[] = [
     { name: 'event loop delay', stop: loop.stop },
     { name: 'gateway', stop: gateway.close },
     { name: 'models', start: modelsInForce.start, stop: modelsInForce.stop },
+    { name: 'copies at providers', isSessionWork: true, start: copyCleanup.start, stop: copyCleanup.stop },
   ]
 
   return {

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
 import type { Config } from '../config/config.ts'
+import type { Files } from '../files/files.ts'
 import type { Caller } from '../http/caller.ts'
 import { serveOpencodeFiles } from '../opencode/file-routes.ts'
 import type { Part } from '../platform/lifecycle.ts'
@@ -34,6 +35,8 @@ interface Needs {
   readonly workspacesDir: string
   readonly sandboxes: Pick<Sandboxes, 'makeFolder' | 'remove'>
   readonly workspaceOf: (sessionId: string) => string
+  /** Files of callers, built later. */
+  readonly callerFiles: () => Files
 }
 
 interface FileNeeds {
@@ -71,7 +74,16 @@ export function composeWorkspaces(needs: Needs) {
   ]
   return {
     workspaces,
-    promptFiles: createPromptFiles({ store: sessionFileStore(pool), blobs, blobRows, storeContent, limits }),
+    promptFiles: createPromptFiles({
+      store: sessionFileStore(pool),
+      blobs,
+      blobRows,
+      storeContent,
+      limits,
+      files: needs.callerFiles,
+    }),
+    /** Reads and writes content in pieces. */
+    blobs,
     removeObject: objects?.remove,
     parts,
     /** Routes to read and change the files. */

@@ -298,6 +298,8 @@ export interface Limits {
   readonly assumedOutputTokensPerSecond: number
   /** Maximum bytes of all entries of the response cache. */
   readonly responseCacheBytes: number
+  /** Maximum bytes of all files of an owner. */
+  readonly filesBytes: number
   /** How long the reservation of a call outlives its process. */
   readonly reservationMs: number
   /** CPUs that a command of an agent may use; undefined for half of the machine, at least one. */
@@ -430,6 +432,8 @@ export interface RetentionSettings {
   readonly deliveriesMs: number | undefined
   /** Inactive sessions. */
   readonly sessionsMs: number | undefined
+  /** Files of callers, after their creation. */
+  readonly filesMs: number | undefined
   /** Recorded bodies of calls. */
   readonly bodiesMs: number | undefined
   readonly ledgerMs: number | undefined

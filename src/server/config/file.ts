@@ -95,6 +95,7 @@ interface FileValue {
     readonly reserve_server_tool_calls?: number
     readonly assumed_output_tokens_per_second?: number
     readonly response_cache_bytes?: number
+    readonly files_bytes?: number
     readonly reservation_s?: number
     readonly sandbox_cpus?: number
     readonly allow_unrestricted_egress?: boolean
@@ -102,7 +103,7 @@ interface FileValue {
     readonly tool_preview_chars?: number
   }
   readonly retention?: Partial<
-    Record<'deleted_sessions' | 'deliveries' | 'sessions' | 'bodies' | 'ledger' | 'audit', string | undefined>
+    Record<'deleted_sessions' | 'deliveries' | 'sessions' | 'files' | 'bodies' | 'ledger' | 'audit', string | undefined>
   >
   readonly workspaces?: {
     readonly store?: string
@@ -234,6 +235,7 @@ const fileShape: Shape = {
         reserve_server_tool_calls: whole,
         assumed_output_tokens_per_second: { kind: 'number', min: 0 },
         response_cache_bytes: whole,
+        files_bytes: whole,
         reservation_s: whole,
         sandbox_cpus: { kind: 'number', min: 0.1 },
         allow_unrestricted_egress: flag,
@@ -243,7 +245,15 @@ const fileShape: Shape = {
     },
     retention: {
       kind: 'block',
-      keys: { deleted_sessions: text, deliveries: text, sessions: text, bodies: text, ledger: text, audit: text },
+      keys: {
+        deleted_sessions: text,
+        deliveries: text,
+        sessions: text,
+        files: text,
+        bodies: text,
+        ledger: text,
+        audit: text,
+      },
     },
     workspaces: {
       kind: 'block',

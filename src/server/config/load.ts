@@ -189,6 +189,7 @@ function limitsOf({ value: { limits } }: ConfigFile): Limits {
     reserveServerToolCalls: limits?.reserve_server_tool_calls ?? 10,
     assumedOutputTokensPerSecond: limits?.assumed_output_tokens_per_second ?? 200,
     responseCacheBytes: limits?.response_cache_bytes ?? 1_000_000_000,
+    filesBytes: limits?.files_bytes ?? 10_000_000_000,
     reservationMs: (limits?.reservation_s ?? 900) * 1000,
     sandboxCpus: limits?.sandbox_cpus,
     allowUnrestrictedEgress: limits?.allow_unrestricted_egress ?? false,

@@ -26,6 +26,7 @@ export function retentionOfFile({ file, report }: Reading): RetentionSettings {
     deletedSessionsMs: timeOf('deleted_sessions', retention.deleted_sessions, 7 * dayMs),
     deliveriesMs: timeOf('deliveries', retention.deliveries, 7 * dayMs),
     sessionsMs: timeOf('sessions', retention.sessions, undefined),
+    filesMs: timeOf('files', retention.files, undefined),
     bodiesMs: timeOf('bodies', retention.bodies, 7 * dayMs),
     ledgerMs: timeOf('ledger', retention.ledger, undefined),
     auditMs: timeOf('audit', retention.audit, undefined),

@@ -53,6 +53,8 @@ import type {
   WebhookPayloadTable,
 } from './tables/triggers.ts'
 import type {
+  FileTable,
+  ProviderFileTable,
   SessionFileTable,
   WorkspaceBlobTable,
   WorkspaceCheckpointTable,
@@ -70,6 +72,8 @@ export interface Database {
   workspace_blobs: WorkspaceBlobTable
   workspace_refs: WorkspaceRefTable
   session_files: SessionFileTable
+  files: FileTable
+  provider_files: ProviderFileTable
   workspace_objects: WorkspaceObjectTable
   prompts: PromptTable
   session_events: SessionEventTable

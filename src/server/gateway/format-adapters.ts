@@ -18,6 +18,8 @@ import { canEmbed, type EmbeddingKind, isEmbedding } from './endpoints/embedding
 import { createEmbeddingsAdapter } from './endpoints/embeddings-adapter.ts'
 import { geminiEmbedPassthrough } from './endpoints/gemini-embed.ts'
 import { hasEndpoint, isEndpoint } from './endpoints/table.ts'
+import type { ProviderCopies } from './files/provider-copies.ts'
+import { createReferringAdapter } from './files/referring-adapter.ts'
 import { anthropicMessagesCodec, bedrockInvokeCodec, vertexAnthropicCodec } from './formats/anthropic/codec.ts'
 import { anthropicClient, anthropicCounts } from './formats/anthropic/write-answer.ts'
 import { bedrockConverse } from './formats/bedrock-converse/codec.ts'
@@ -60,6 +62,8 @@ interface Options {
   readonly pools: Pools
   /** Shared by all replicas: signs the reasoning state of other providers. */
   readonly keyring: Keyring
+  /** Copies of files at providers; absent where files are not stored. */
+  readonly copies?: ProviderCopies
   /** Called when an invalid event in an answer was repaired. */
   readonly onRepair: (what: string, deployment: string) => void
   /** Silence in a stream after which a ping is sent; 15,000 by default. */
@@ -126,6 +130,9 @@ const passthroughFormats: Readonly<
   gemini_embed_batch: { gemini: geminiEmbedPassthrough },
 }
 
+/** Kinds of calls whose requests may refer to copies of files at the provider. */
+const refersToFiles = (kind: CallKind): boolean => kind === 'messages' || kind === 'chat' || kind === 'responses'
+
 /** True where the bytes of the answer are relayed unchanged. */
 export const isPassthrough = (kind: CallKind, protocol: Protocol): boolean =>
   isEndpoint(kind) ? isOpenAiFormat(protocol) : passthroughFormats[kind][protocol] !== undefined
@@ -141,6 +148,7 @@ function protocolFor(kind: CallKind, model: DeployedModel): Protocol {
 export function createFormatAdapters({
   pools,
   keyring,
+  copies,
   onRepair,
   pingAfterMs = 15_000,
   bufferMs = 2_000,
@@ -156,7 +164,10 @@ export function createFormatAdapters({
   const build = (kind: CallKind, protocol: Protocol): FormatAdapter => {
     if (isEndpoint(kind)) return createEndpointAdapter({ kind, send, pingAfterMs, bufferMs })
     const format = passthroughFormats[kind][protocol]
-    if (format) return createPassthrough({ format, send, pingAfterMs, bufferMs })
+    if (format) {
+      const passthrough = createPassthrough({ format, send, pingAfterMs, bufferMs })
+      return copies && refersToFiles(kind) ? createReferringAdapter(passthrough, copies) : passthrough
+    }
     if (isEmbedding(kind)) return createEmbeddingsAdapter({ kind, send })
     const codec = protocol === 'demo' ? undefined : codecs[protocol]
     const needs = { send, signers, callSignatures }

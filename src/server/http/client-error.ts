@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { newId } from '../platform/ids.ts'
+import type { SlowBodies } from './slow-bodies.ts'
 
 const knownErrors: Readonly<Record<string, readonly [status: number, message: string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'request headers exceed 16 KB'],
@@ -8,9 +9,17 @@ const knownErrors: Readonly<Record<string, readonly [status: number, message: st
 }
 
 /**
- * Answers a malformed HTTP request and closes the connection, because the start of the next request on it is unknown.
+ * Returns the handler that answers a malformed HTTP request and closes the connection, because the start of the next
+ * request on it is unknown.
  */
-export function answerClientError(error: Error & { readonly code?: string }, socket: Socket): void {
+export const createAnswerClientError =
+  (slowBodies: Pick<SlowBodies, 'has'>) =>
+  (error: Error & { readonly code?: string }, socket: Socket): void => {
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && slowBodies.has(socket)) return
+    answerClientError(error, socket)
+  }
+
+function answerClientError(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   if (!socket.writable) {
     socket.destroy(error)

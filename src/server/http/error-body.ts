@@ -8,6 +8,9 @@ import type { ErrorShape } from '../../contract/route.ts'
 import { AppError } from '../platform/errors.ts'
 import { jsonRpcError } from './json-rpc-error.ts'
 
+/** Shape of one error body. */
+export type BodyShape = Exclude<ErrorShape, 'by-header'>
+
 interface ErrorAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -17,7 +20,7 @@ interface ErrorAnswer {
 }
 
 /** Returns the error response for a thrown value. The only place that builds error bodies. */
-export function errorAnswer(thrown: unknown, shape: ErrorShape, requestId: string): ErrorAnswer {
+export function errorAnswer(thrown: unknown, shape: BodyShape, requestId: string): ErrorAnswer {
   const error = asAppError(thrown)
   const status = statusOfCode(error.code)
   const isOurs = error.code === 'internal' || error.code === 'unavailable'
@@ -25,7 +28,7 @@ export function errorAnswer(thrown: unknown, shape: ErrorShape, requestId: strin
   return { status, headers, body: bodyOf(error, shape, requestId), isOurs }
 }
 
-function bodyOf(error: AppError, shape: ErrorShape, requestId: string): unknown {
+function bodyOf(error: AppError, shape: BodyShape, requestId: string): unknown {
   if (error.code === 'unauthorized') return unauthorizedBody
   switch (shape) {
     case 'plain':

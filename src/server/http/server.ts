@@ -15,13 +15,15 @@ import type { RequestLog } from '../platform/request-log.ts'
 import type { Authenticate } from './auth.ts'
 import { type Caller, masterCaller, tracedCaller } from './caller.ts'
 import { type AddressOf, createAddressOf } from './client-address.ts'
-import { answerClientError } from './client-error.ts'
-import { errorAnswer } from './error-body.ts'
+import { createAnswerClientError } from './client-error.ts'
+import { type BodyShape, errorAnswer } from './error-body.ts'
 import { isJsonType, parseJsonBody, rejectEncoded } from './json-body.ts'
 import { allowedMethods } from './paths.ts'
 import { createSerializerCompiler } from './serialization.ts'
+import { createSlowBodies, type SlowBodies } from './slow-bodies.ts'
 import { needsKey, noSuchPath, pathOf, shapeOfPath } from './unknown-path.ts'
 import { createValidatorCompiler, validationMessage } from './validation.ts'
+import { vendorOf } from './vendor.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -30,6 +32,7 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     readonly addressOf: AddressOf
+    readonly slowBodies: SlowBodies
   }
   interface FastifyContextConfig {
     route?: Route
@@ -67,9 +70,10 @@ export function createServer({
       () => rejection,
       (unauthorized: unknown) => unauthorized,
     )
-    sendError(reply.header('request-id', request.id), errorAnswer(thrown, shapeOfPath(request), request.id))
+    sendError(reply.header('request-id', request.id), errorAnswer(thrown, shapeFor(request), request.id))
   }
 
+  const slowBodies = createSlowBodies()
   const app = fastify({
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: defaultBodyLimit,
@@ -82,7 +86,7 @@ export function createServer({
     keepAliveTimeout: 72_000,
     routerOptions: { maxParamLength: 500, ignoreDuplicateSlashes: false },
     genReqId: () => newId('req'),
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: createAnswerClientError(slowBodies),
     frameworkErrors: (error, request, reply) => void rejectUnroutable(error, request, reply),
     schemaErrorFormatter: (errors, part) => new AppError('invalid_request', validationMessage(errors, part)),
   })
@@ -91,6 +95,7 @@ export function createServer({
   app.setSerializerCompiler(createSerializerCompiler())
   app.decorateRequest('caller')
   app.decorate('addressOf', addressOf)
+  app.decorate('slowBodies', slowBodies)
   app.removeAllContentTypeParsers()
   const jsonTypes = ['application/json', 'application/a2a+json']
   app.addContentTypeParser(jsonTypes, { parseAs: 'string' }, async (_request: FastifyRequest, text: string) =>
@@ -127,8 +132,7 @@ export function createServer({
   })
 
   app.setErrorHandler(async (thrown: FastifyError, request, reply) => {
-    const shape = request.routeOptions.config.route?.errorShape ?? shapeOfPath(request)
-    const answer = errorAnswer(thrown, shape, request.id)
+    const answer = errorAnswer(thrown, shapeFor(request), request.id)
     if (answer.isOurs) log.error({ err: thrown, request_id: request.id, url: pathOf(request.url) }, 'request failed')
     return sendError(reply, answer)
   })
@@ -184,6 +188,12 @@ function sendError(reply: FastifyReply, { status, headers, body }: ReturnType<ty
     .send(body)
 }
 
+/** Returns the error shape of a request. */
+function shapeFor(request: FastifyRequest): BodyShape {
+  const shape = request.routeOptions.config.route?.errorShape ?? shapeOfPath(request)
+  return shape === 'by-header' ? vendorOf(request.headers) : shape
+}
+
 const isMaster = ({ principal, key }: Caller): boolean => !key && principal === masterCaller.principal
 
 /** Sets the caller of a request. Throws if the route does not allow the caller, or cannot accept the request. */
@@ -205,6 +215,6 @@ function requireType({ headers }: FastifyRequest, { consumes }: Route): void {
   rejectEncoded(headers)
   if (consumes && mediaTypeIn(type) === consumes) return
   if (hasBody && !isJsonType(type ?? '')) {
-    throw new AppError('unsupported_media_type', 'content type must be application/json')
+    throw new AppError('unsupported_media_type', `content type must be ${consumes ?? 'application/json'}`)
   }
 }

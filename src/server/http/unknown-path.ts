@@ -21,6 +21,7 @@ const shapes: readonly (readonly [path: RegExp, ErrorShape])[] = [
   [/^\/v1\/(agents|environments|sessions|vaults|memory_stores)(\/|$)/, 'anthropic'],
   [/^(\/v1)?\/(chat|responses|embeddings|model)(\/|$)/, 'openai'],
   [/^(\/v\d)?\/(completions|images|audio|moderations|rerank)(\/|$)/, 'openai'],
+  [/^\/v1\/files(\/|$)/, 'by-header'],
   [/^\/v1\/(batches|fine_tuning|uploads|assistants|threads)(\/|$)/, 'openai'],
   [/^\/openai(\/|$)/, 'openai'],
   [/^\/anthropic(\/|$)/, 'anthropic'],

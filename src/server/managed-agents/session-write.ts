@@ -75,7 +75,7 @@ function repositoryIn(resource: ManagedResourceWrite, at: number): ManagedReposi
   switch (resource.type) {
     case 'file':
       throw invalid(
-        `${place}.type file is not supported: this service stores no files apart from sessions; send the file in a message`,
+        `${place}.type file is not supported; send the file in a message, which may have its file_id`,
       )
     case 'memory_store':
       return []

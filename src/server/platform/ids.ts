@@ -35,6 +35,7 @@ export type IdPrefix =
   | 'memver'
   | 'sesrsc'
   | 'vcrd'
+  | 'file'
 
 const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 const hexOfNibble = Array.from({ length: 16 }, (_, nibble) => nibble.toString(16))

@@ -7,7 +7,8 @@ interface SmallRequest {
   /** Absolute. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: string | Buffer
+  /** An async iterable is streamed; its length must be in the headers. */
+  readonly body?: string | Buffer | AsyncIterable<Buffer>
   /** Maximum size of the response body in bytes; 64 KiB by default. */
   readonly maxBytes?: number
   /** Timeout of the whole request; 10,000 by default. */
@@ -46,7 +47,9 @@ export async function smallRequest(
   const pool = new Pool(origin, { connect, headersTimeout: totalMs, bodyTimeout: totalMs })
   const late = setTimeout(() => void pool.destroy(new TimedOut(`no complete response within ${totalMs} ms`)), totalMs)
   try {
-    return await answerOf(pool, { ...request, path: `${pathname}${search}` }, maxBytes)
+    // undici accepts any iterable; its types do not say so.
+    const options = { ...request, path: `${pathname}${search}` } as Dispatcher.DispatchOptions
+    return await answerOf(pool, options, maxBytes)
   } finally {
     clearTimeout(late)
     await pool.destroy()

@@ -17,6 +17,7 @@ const never: RetentionSettings = {
   deletedSessionsMs: undefined,
   deliveriesMs: undefined,
   sessionsMs: undefined,
+  filesMs: undefined,
   bodiesMs: undefined,
   ledgerMs: undefined,
   auditMs: undefined,

@@ -47,6 +47,8 @@ export function createRetention({ settings, store, sessions, removeFiles, remove
     ['mcp_authorizations', 0],
     ['responses', 0],
     ['response_cache', 0],
+    ['files', settings.filesMs],
+    ['expired_files', 0],
     ['workspace_blobs', unreferencedMs],
   ]
 

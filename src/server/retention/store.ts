@@ -25,6 +25,12 @@ const oldest = (table: string, id: string, time: string, besides = 'true') => `
 const refsOf = (blob: string) =>
   `select from workspace_refs r where r.owner_id = ${blob}.owner_id and r.hash = ${blob}.hash`
 
+/** Deletes one batch of files, oldest first. A later statement deletes their content. */
+const oldestFiles = (time: string) => `
+  with gone as (${oldest('files', 'id', time)} returning id),
+  discarded as (update workspace_blobs b set loose_since = '-infinity' from gone where b.owner_id = gone.id)
+  select from gone`
+
 /** Statements that delete rows by age. */
 const byAge = {
   deliveries: oldest(
@@ -44,6 +50,8 @@ const byAge = {
   mcp_calls: oldest('mcp_calls', 'id', 'created_at'),
   tool_calls: oldest('tool_calls', 'id', 'created_at'),
   mcp_authorizations: oldest('mcp_authorizations', 'state_hash', 'expires_at'),
+  files: oldestFiles('created_at'),
+  expired_files: oldestFiles('expires_at'),
   call_bodies: oldest('call_bodies', 'request_id', 'created_at'),
   ledger: oldest('usage', 'id', 'created_at'),
   audit: oldest('audit_log', 'id', 'created_at'),

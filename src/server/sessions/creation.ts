@@ -17,7 +17,7 @@ import { type SentPart, sentParts } from './files/sent-file.ts'
 import { ignoredWarning } from './ignored-warning.ts'
 import type { Appended, EventLog } from './log/event-log.ts'
 import { planSession, type SessionPlan } from './new-session.ts'
-import { checkOutcomes, type OutcomeMessage, outcomeMessage, type PreparedMessage } from './outcome.ts'
+import { checkOutcomes, outcomeMessage, type PreparedMessage } from './outcome.ts'
 import type { PromptQueue } from './queue/prompt-queue.ts'
 import type { SessionCache } from './session-cache.ts'
 import { toSession } from './session-row.ts'
@@ -30,7 +30,7 @@ export interface CreationDeps {
   readonly budgets: Pick<BudgetStore, 'setLimits'>
   readonly runtimes: Pick<RuntimeRegistry, 'find' | 'unavailableReason' | 'findings'>
   readonly queue: PromptQueue
-  readonly promptFiles: Pick<PromptFiles, 'prepare'>
+  readonly promptFiles: Pick<PromptFiles, 'prepare' | 'textOf'>
   readonly defaultModel: () => string
   /** Checks the tools and servers that a session gives its agent. */
   readonly checkSupport: Agents['checkRuntimeSupport']
@@ -67,11 +67,15 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
   }
 
   /** Stores the files of a message to a session. Throws `invalid_request` when its runtime takes none. */
-  async function prepare({ owner_id, runtime }: Receiver, parts: readonly SentPart[]): Promise<PreparedParts> {
-    const first = parts.find(({ type }) => type === 'file')
-    if (first?.type === 'file' && !(await deps.runtimes.find(runtime))?.capabilities.files_in)
+  async function prepare(
+    { owner_id, runtime }: Receiver,
+    parts: readonly SentPart[],
+    { principal }: Pick<Caller, 'principal'>,
+  ): Promise<PreparedParts> {
+    const first = parts.find(part => part.type !== 'text')
+    if (first && !(await deps.runtimes.find(runtime))?.capabilities.files_in)
       throw invalid(`${first.file.field}: runtime ${runtime} takes no files (files_in is false); send text only`)
-    return deps.promptFiles.prepare(parts, owner_id)
+    return deps.promptFiles.prepare(parts, { owner: owner_id, sender: principal })
   }
 
   return {
@@ -85,15 +89,17 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
       messages: readonly FirstMessage[],
       caller: Caller,
     ): Promise<PreparedMessage[]> {
-      const sent = messages.map(partsOf)
-      if (!sent.some(parts => 'outcome' in parts || parts.some(({ type }) => type === 'file')))
-        return sent.map(parts => ('outcome' in parts ? parts : textsOnly(parts)))
+      const sent = messages.map(message => ('outcome' in message ? message : partsOf(message)))
+      const texts = sent.map(message => ('outcome' in message ? undefined : textsOnly(message)))
+      if (texts.every(each => each !== undefined)) return texts
       const { session } = await planSession(deps, body, caller)
       const prepared: PreparedMessage[] = []
-      for (const [at, parts] of sent.entries()) {
-        const { place = '' } = messages[at] ?? {}
-        if ('outcome' in parts) await checkOutcomes(deps, { runtime: session.runtime, field: place })
-        prepared.push('outcome' in parts ? parts : await prepare(session, parts))
+      for (const message of sent) {
+        if ('outcome' in message) {
+          const { outcome, place } = message
+          await checkOutcomes(deps, { runtime: session.runtime, field: place })
+          prepared.push(await outcomeMessage(deps, outcome, { place, sender: caller.principal }))
+        } else prepared.push(await prepare(session, message, caller))
       }
       return prepared
     },
@@ -163,18 +169,17 @@ type Receiver = Pick<Session, 'runtime'> & { readonly owner_id: string }
 /** A message: as a client sent it, with its path in the request, or its parts. */
 type FirstMessage =
   | { readonly content: readonly UserContent[]; readonly place: string }
-  | { readonly parts: readonly SentPart[]; readonly place?: undefined }
+  | { readonly parts: readonly SentPart[] }
   | { readonly outcome: DefineOutcome; readonly place: string }
 
-/** Returns the parts of a message, or the finished message that defines an outcome. */
-function partsOf(message: FirstMessage): readonly SentPart[] | OutcomeMessage {
-  if ('outcome' in message) return outcomeMessage(message.outcome, message.place)
-  return 'parts' in message ? message.parts : sentParts(message.content, `${message.place}.content`)
-}
+const partsOf = (message: Exclude<FirstMessage, { readonly outcome: unknown }>): readonly SentPart[] =>
+  'parts' in message ? message.parts : sentParts(message.content, `${message.place}.content`)
 
-const textsOnly = (parts: readonly SentPart[]): PreparedParts => ({
-  parts: parts.flatMap(part => (part.type === 'text' ? [part] : [])),
-})
+/** Returns a message of texts; undefined for one with files. */
+function textsOnly(sent: readonly SentPart[]): PreparedParts | undefined {
+  const parts = sent.flatMap(part => (part.type === 'text' ? [part] : []))
+  return parts.length === sent.length ? { parts } : undefined
+}
 
 interface Start {
   readonly body: SessionCreate & { readonly prompt: string }

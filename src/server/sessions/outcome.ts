@@ -1,9 +1,15 @@
-import { type DefineOutcome, defaultIterations, type Outcome, type OutcomeWrite } from '../../contract/outcomes.ts'
+import {
+  type DefineOutcome,
+  defaultIterations,
+  maxRubricLength,
+  type Outcome,
+  type OutcomeWrite,
+} from '../../contract/outcomes.ts'
 import type { PromptMode, PromptPart } from '../../contract/prompts.ts'
 import { invalid } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
-import type { PreparedParts } from './files/prompt-files.ts'
+import type { PreparedParts, PromptFiles } from './files/prompt-files.ts'
 
 /** A message whose files are stored, with the outcome that its run has to reach. */
 export interface PreparedMessage extends PreparedParts {
@@ -54,11 +60,25 @@ export function withOutcome(prepared: PreparedParts, write: OutcomeWrite): Outco
   return { ...prepared, parts: [...prepared.parts, rubricPart(rubric)], outcome }
 }
 
-/** Returns the message that a client's event stands for. `place` is the path of the event in the request. */
-export function outcomeMessage({ description, rubric, ...event }: DefineOutcome, place: string): OutcomeMessage {
-  if (rubric.type === 'file')
-    throw invalid(`${place}.rubric.type file is not supported; send the rubric as text: {"type": "text", "content": ...}`)
-  return withOutcome({ parts: [{ type: 'text', text: description }] }, { ...event, description, rubric: rubric.content })
+/** Who sends an event, and the path of the event in the request. */
+interface Sent {
+  readonly sender: string
+  readonly place: string
+}
+
+/** Returns the message that a client's event stands for. Throws `invalid_request` for an unusable file. */
+export async function outcomeMessage(
+  { promptFiles }: { readonly promptFiles: Pick<PromptFiles, 'textOf'> },
+  { rubric, ...event }: DefineOutcome,
+  { sender, place }: Sent,
+): Promise<OutcomeMessage> {
+  const reference = { field: `${place}.rubric.file_id`, name: undefined, fileId: '' }
+  const text =
+    rubric.type === 'text'
+      ? rubric.content
+      : await promptFiles.textOf({ ...reference, fileId: rubric.file_id }, { sender, maxLength: maxRubricLength })
+  if (text.trim() === '') throw invalid(`${reference.field}: the file is blank`)
+  return withOutcome({ parts: [{ type: 'text', text: event.description }] }, { ...event, rubric: text })
 }
 
 /** What the agent knows of the evaluation. It is part of the message, so the log has all that the model gets. */

@@ -15,7 +15,7 @@ import type { CustomToolCalls } from './waits/custom-tool-calls.ts'
 import { type CheckedAnswer, checkedAnswer } from './waits/custom-tool-result.ts'
 import type { AskingThread, ThreadRequestStore } from './waits/thread-request-store.ts'
 
-export interface SentEventDeps extends Pick<CreationDeps, 'store' | 'queue' | 'runtimes'> {
+export interface SentEventDeps extends Pick<CreationDeps, 'store' | 'queue' | 'runtimes' | 'promptFiles'> {
   readonly approvals: Pick<Approvals, 'checkInput' | 'decideWithin'>
   readonly customToolCalls: Pick<CustomToolCalls, 'answerWithin'>
   readonly threads: Pick<ThreadRequestStore, 'askingThread'>
@@ -103,10 +103,14 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
   }
 
   /** Returns a message to queue. Throws `invalid_request` for one that the runtime does not support. */
-  async function preparedMessage(row: SessionRow, event: SentMessage, place: string): Promise<PreparedMessage> {
-    if (event.type === 'user.message') return rules.prepare(row, sentParts(event.content, `${place}.content`))
+  async function preparedMessage(
+    row: SessionRow,
+    event: SentMessage,
+    { place, caller }: { readonly place: string; readonly caller: Caller },
+  ): Promise<PreparedMessage> {
+    if (event.type === 'user.message') return rules.prepare(row, sentParts(event.content, `${place}.content`), caller)
     await checkOutcomes(deps, { runtime: row.runtime, field: place })
-    return outcomeMessage(event, place)
+    return outcomeMessage(deps, event, { place, sender: caller.principal })
   }
 
   return async (id: string, sent: readonly SentEvent[], caller: Caller): Promise<SessionEvent[]> => {
@@ -120,7 +124,7 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
         await approvals.checkInput(targets.get(event) ?? row, verdictOf(event))
     const messages = new Map<SentMessage, PreparedMessage>()
     for (const [at, event] of sent.entries())
-      if (isMessage(event)) messages.set(event, await preparedMessage(row, event, `events[${at}]`))
+      if (isMessage(event)) messages.set(event, await preparedMessage(row, event, { place: `events[${at}]`, caller }))
     const messageOf = (message: SentMessage) => messages.get(message) ?? { parts: [] }
     const resultOf = await checkedResults(sent)
     const stored = await rules.eventTransaction(async (client, unpublished) => {

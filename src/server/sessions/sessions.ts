@@ -142,7 +142,7 @@ export function createSessions(deps: Deps) {
       if (mode === 'steer' && !(await deps.runtimes.find(row.runtime))?.capabilities.steer) {
         throw invalid(`mode "steer" is not supported by runtime ${row.runtime}`)
       }
-      const said = await creation.prepare(row, sentParts(parts, 'parts'))
+      const said = await creation.prepare(row, sentParts(parts, 'parts'), caller)
       const prepared = outcome ? withOutcome(said, outcome) : said
       const target = { id, caller, prompt: { ...prompt, ...prepared, mode } }
       if (idempotency || mode === 'interrupt' || prompt.outputSchema || outcome || prepared.attach)

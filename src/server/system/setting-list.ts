@@ -112,6 +112,7 @@ const limitNames = {
   reserve_server_tool_calls: 'reserveServerToolCalls',
   assumed_output_tokens_per_second: 'assumedOutputTokensPerSecond',
   response_cache_bytes: 'responseCacheBytes',
+  files_bytes: 'filesBytes',
   sandbox_cpus: 'sandboxCpus',
   allow_unrestricted_egress: 'allowUnrestrictedEgress',
 } as const
@@ -120,6 +121,7 @@ const retentionNames = {
   deleted_sessions: 'deletedSessionsMs',
   deliveries: 'deliveriesMs',
   sessions: 'sessionsMs',
+  files: 'filesMs',
   bodies: 'bodiesMs',
   ledger: 'ledgerMs',
   audit: 'auditMs',

@@ -110,6 +110,7 @@ test('objects of deleted sessions are deleted, those that other sessions need st
   const settings = {
     deliveriesMs: undefined,
     sessionsMs: undefined,
+    filesMs: undefined,
     bodiesMs: undefined,
     ledgerMs: undefined,
     auditMs: undefined,

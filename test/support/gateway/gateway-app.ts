@@ -75,6 +75,7 @@ export async function startGatewayApp({
     reserveServerToolCalls: 10,
     assumedOutputTokensPerSecond,
     responseCacheBytes: 1_000_000,
+    filesBytes: 1_000_000,
     reservationMs: 900_000,
   }
   const config = {

@@ -117,6 +117,18 @@ export function exampleObjects(service: Service): ExampleObjects {
     return path
   }
 
+  async function storedFile(): Promise<string> {
+    const form = new FormData()
+    form.set('purpose', 'user_data')
+    form.set('file', new Blob(['hello\n'], { type: 'text/plain' }), 'notes.txt')
+    const answer = await fetch(`${service.url}/v1/files`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.key}` },
+      body: form,
+    })
+    return ((await answer.json()) as { id: string }).id
+  }
+
   const model = { model_name: 'fast', params: { model: 'openai/gpt-5.2-mini', api_key: 'sk-sample-0123456789' } }
   const user = () => created('POST /api/users', { name: 'Nightly build', kind: 'service_account' })
   const newTeam = () => created('POST /api/teams', { name: 'Data', models: ['demo'] })
@@ -181,6 +193,7 @@ export function exampleObjects(service: Service): ExampleObjects {
         environment_id: await idOf('environment_id'),
         resources: [{ type: 'memory_store', memory_store_id: await idOf('memory_store_id') }],
       }),
+    stored_file_id: storedFile,
     stored_memory_id: async () =>
       created(`POST /v1/memory_stores/${await idOf('memory_store_id')}/memories`, {
         path: `/notes/${randomUUID()}.md`,

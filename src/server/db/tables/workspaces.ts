@@ -42,6 +42,28 @@ export interface WorkspaceRefTable {
   hash: Buffer
 }
 
+/** Table `files`: files of callers, apart from sessions. */
+export interface FileTable {
+  id: string
+  owner_id: string
+  purpose: string
+  filename: string
+  media_type: string
+  bytes: number
+  hash: Buffer
+  pieces: Buffer[]
+  created_at: DefaultTime
+  expires_at: Date | null
+}
+
+/** Table `provider_files`: copies of files at providers. */
+export interface ProviderFileTable {
+  file_id: string
+  credential: string
+  provider_id: string
+  created_at: DefaultTime
+}
+
 /** Table `session_files`: content of files that prompts carry. */
 export interface SessionFileTable {
   session_id: string

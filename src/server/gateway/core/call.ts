@@ -5,6 +5,7 @@ import type { CancelSignal } from '../../platform/cancel-signal.ts'
 import type { TraceHeaders } from '../../platform/trace-context.ts'
 import type { OwnMembers } from '../bytes/json-members.ts'
 import type { Span } from '../bytes/json-scanner.ts'
+import type { FilledRequest } from '../files/filled-request.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 import type { Degradation } from './degradations.ts'
 
@@ -85,6 +86,8 @@ export interface Call {
   readonly chain?:
     | { readonly previousId: string | undefined; readonly isStored: boolean; readonly isRetained: boolean }
     | undefined
+  /** Files of the caller whose content is in the body. Only valid for that very body: a hook may have replaced it. */
+  readonly files?: FilledRequest
   /** Aborts when the client disconnects, the run ends or the call is stopped. */
   readonly signal: CancelSignal
   /** Stops the call. Present for calls of clients; calls of a session end with its run. */

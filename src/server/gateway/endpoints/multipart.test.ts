@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { boundaryOf, partsOf, withField } from './multipart.ts'
+import { boundaryOf } from '../../platform/form-data.ts'
+import { partsOf, withField } from './multipart.ts'
 
 const form = (...parts: readonly string[]) =>
   Buffer.from(`${parts.map(part => `--x\r\nContent-Disposition: form-data; ${part}\r\n`).join('')}--x--\r\n`)

@@ -1,23 +1,13 @@
 import { invalid } from '../../platform/errors.ts'
+import { maxPartHeaderBytes, type PartHead, partHeadOf } from '../../platform/form-data.ts'
 import type { Span } from '../bytes/json-scanner.ts'
 
 /** Part of a form. `start` and `end` delimit its content in the body. */
-export interface Part extends Span {
-  readonly name: string
-  readonly isFile: boolean
-}
+export interface Part extends Span, Pick<PartHead, 'name' | 'isFile'> {}
 
 const maxParts = 100
-const maxHeaderBytes = 16 * 1024
 const lineEnd = Buffer.from('\r\n')
 const headersEnd = Buffer.from('\r\n\r\n')
-
-/** Returns the boundary in a content type; undefined for one that is not `multipart/form-data`. */
-export function boundaryOf(contentType: string | undefined): string | undefined {
-  if (!/^multipart\/form-data\s*;/i.test(contentType ?? '')) return undefined
-  const [, quoted, plain] = /;\s*boundary=(?:"([^"]{1,200})"|([^\s;]{1,200}))/i.exec(contentType ?? '') ?? []
-  return quoted ?? plain
-}
 
 /**
  * Returns the parts of a form without copying the body. File contents are only searched for the next boundary. Throws
@@ -32,11 +22,12 @@ export function partsOf(body: Buffer, boundary: string): readonly Part[] {
     const headersAt = body.indexOf(lineEnd, at)
     const contentAt = headersAt < 0 ? -1 : body.indexOf(headersEnd, headersAt)
     if (contentAt < 0) throw truncated()
-    if (contentAt - headersAt > maxHeaderBytes) throw invalid('a part of the form has headers longer than 16 KiB')
+    if (contentAt - headersAt > maxPartHeaderBytes) throw invalid('a part of the form has headers longer than 16 KiB')
     const start = contentAt + headersEnd.length
     const end = delimiterAt(body, delimiter, start)
     if (end < 0) throw truncated()
-    parts.push({ ...headOf(body.toString('utf8', headersAt, contentAt)), start, end })
+    const { name, isFile } = partHeadOf(body.toString('utf8', headersAt, contentAt))
+    parts.push({ name, isFile, start, end })
     if (parts.length > maxParts) throw invalid(`the form has more than ${maxParts} parts`)
     at = end + delimiter.length
   }
@@ -62,14 +53,6 @@ function startOf(body: Buffer, opening: Buffer, delimiter: Buffer): number {
 }
 
 const truncated = () => invalid('request body was truncated: the form has no closing boundary')
-
-function headOf(headers: string): Pick<Part, 'name' | 'isFile'> {
-  const disposition = /\r\ncontent-disposition:\s*form-data([^\r\n]*)/i.exec(headers)?.[1] ?? ''
-  const [, quoted, plain] = /;\s*name=(?:"([^"]*)"|([^\s;]+))/i.exec(disposition) ?? []
-  const name = quoted ?? plain
-  if (name === undefined) throw invalid('a part of the form has no name')
-  return { name, isFile: /;\s*filename\*?=/i.test(disposition) }
-}
 
 /**
  * Sets the text of the form field `name`, which is `part`; without `part` adds the field first. Files are not copied.

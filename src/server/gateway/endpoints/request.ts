@@ -6,7 +6,7 @@ import type { Span } from '../bytes/json-scanner.ts'
 import type { Attempt, Call, EndpointKind, ParsedRequest, Units } from '../core/call.ts'
 import { checkSize } from '../core/request-checks.ts'
 import type { ImageSize } from '../pricing/unit-prices.ts'
-import { boundaryOf, type Part, partsOf, withField } from './multipart.ts'
+import { type Part, partsOf, withField } from './multipart.ts'
 import { endpoints } from './table.ts'
 
 /** Call of an endpoint in `endpoints`. */

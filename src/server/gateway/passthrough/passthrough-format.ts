@@ -108,5 +108,5 @@ type Counts = Pick<Outcome, 'usage' | 'stopReason'>
 export function counted(format: PassthroughFormat, { call }: Attempt, { usage, stopReason }: Counts): Counts {
   const isUnstated = usage.estimated && usage.input_tokens === 0 && usage.cache_read_tokens === 0
   if (!isUnstated || !format.estimateInput) return { usage, stopReason }
-  return { usage: { ...usage, input_tokens: format.estimateInput(call.body) }, stopReason }
+  return { usage: { ...usage, input_tokens: format.estimateInput(call.files?.body ?? call.body) }, stopReason }
 }

@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { A2aError, A2aRpcError } from '../../../contract/a2a-errors.ts'
 import { allRoutes, apiVersion } from '../../../contract/api.ts'
 import { AwsError } from '../../../contract/aws.ts'
@@ -20,6 +20,7 @@ const errorSchemas: Readonly<Record<ErrorShape, TSchema>> = {
   plain: PlainError,
   anthropic: AnthropicError,
   openai: OpenAiError,
+  'by-header': Type.Union([OpenAiError, AnthropicError]),
   google: GoogleError,
   aws: AwsError,
   a2a: A2aError,

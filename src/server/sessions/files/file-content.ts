@@ -10,7 +10,7 @@ const sliceLength = 1024 * 1024
 const alphabet = /^[A-Za-z0-9+/]*={0,2}$/
 
 /** Yields the content of a file. Returns to the event loop after each slice. Throws `invalid_request`. */
-async function* decodedContent({ content, encoding, field }: SentFile): AsyncGenerator<Buffer> {
+export async function* decodedContent({ content, encoding, field }: SentFile): AsyncGenerator<Buffer> {
   if (encoding === 'text') {
     const bytes = Buffer.from(content)
     for (let at = 0; at < bytes.length; at += sliceLength) {
@@ -52,7 +52,7 @@ const recognized: ReadonlySet<string> = new Set([
  * Returns the media type of a file, from its first bytes where they show it. Throws `invalid_request` when the given
  * type is missing, malformed, or differs from the content.
  */
-function mediaTypeOf({ mediaType, field }: Pick<SentFile, 'mediaType' | 'field'>, start: Buffer): string {
+function mediaTypeOf({ mediaType, field }: Stated, start: Buffer): string {
   const found = mediaIn(start)?.mediaType
   const given = mediaTypeIn(mediaType)
   if (given === '') {
@@ -71,15 +71,19 @@ function mediaTypeOf({ mediaType, field }: Pick<SentFile, 'mediaType' | 'field'>
 /** Returns whether the content of the type must be a text in UTF-8. */
 const isText = (mediaType: string): boolean => mediaType.startsWith('text/') || mediaType === 'application/json'
 
+type Stated = Pick<SentFile, 'mediaType' | 'field'>
+
 /** The content of a file, checked while it is read: its media type by its first bytes, a text byte by byte. */
 export class CheckedContent {
-  readonly #file: SentFile
+  readonly #file: Stated
+  readonly #content: AsyncIterable<Buffer>
   readonly #utf8 = new TextDecoder('utf-8', { fatal: true })
   /** Known after the first chunk. */
   #mediaType: string | undefined
 
-  constructor(file: SentFile) {
+  constructor(file: Stated, content: AsyncIterable<Buffer>) {
     this.#file = file
+    this.#content = content
   }
 
   get mediaType(): string {
@@ -88,7 +92,7 @@ export class CheckedContent {
 
   /** Yields the content. Throws `invalid_request`. */
   async *chunks(): AsyncGenerator<Buffer> {
-    for await (const chunk of decodedContent(this.#file)) {
+    for await (const chunk of this.#content) {
       this.#mediaType ??= mediaTypeOf(this.#file, chunk)
       this.#check(chunk)
       yield chunk

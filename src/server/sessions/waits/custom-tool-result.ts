@@ -11,7 +11,7 @@ import type { TextBlock } from '../../../contract/events.ts'
 import { invalid } from '../../platform/errors.ts'
 import { mediaBlock, mediaIn } from '../../tools/media.ts'
 import { isMediaBlock, type MediaBlock } from '../../tools/tool.ts'
-import { CheckedContent, decodedBytes } from '../files/file-content.ts'
+import { CheckedContent, decodedBytes, decodedContent } from '../files/file-content.ts'
 import { type SentFile, sentParts } from '../files/sent-file.ts'
 
 /** Result of a custom tool, as a client sends it. */
@@ -37,7 +37,10 @@ export async function checkedAnswer(
   { id, content = [], is_error }: CustomToolAnswer,
   place: string,
 ): Promise<CheckedAnswer> {
-  const parts = sentParts(content, place)
+  const parts = sentParts(content, place).map(part => {
+    if (part.type !== 'reference') return part
+    throw invalid(`${part.file.field} is not supported in results of tools; send the content, as base64`)
+  })
   const files = parts.flatMap(part => (part.type === 'file' ? [part.file] : []))
   checkSizes(files)
   const blocks: (TextBlock | MediaBlock)[] = []
@@ -62,7 +65,7 @@ function checkSizes(files: readonly SentFile[]): void {
 }
 
 async function blockOf(file: SentFile): Promise<TextBlock | MediaBlock> {
-  const checked = new CheckedContent(file)
+  const checked = new CheckedContent(file, decodedContent(file))
   const chunks: Buffer[] = []
   for await (const chunk of checked.chunks()) chunks.push(chunk)
   const bytes = Buffer.concat(chunks)

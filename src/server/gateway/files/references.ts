@@ -1,0 +1,129 @@
+import { type Member, membersAt } from '../bytes/json-members.ts'
+import { openText, type Span, skipBlank, type Text } from '../bytes/json-scanner.ts'
+
+/** What a part of a request is to the model. */
+export type PartType = 'image' | 'document' | 'container_upload' | 'file' | 'input_file' | 'input_image'
+
+/** Reference of a request to a file of this service. */
+export interface FileReference {
+  /** Path of the id in the request, for errors. */
+  readonly path: string
+  readonly id: string
+  /** The string with the id. */
+  readonly idSpan: Span
+  /** The value that content replaces: a `source`, or the whole part. */
+  readonly span: Span
+  readonly type: PartType
+}
+
+/** Kinds of calls whose requests may refer to files. */
+const kinds: ReadonlySet<string> = new Set([
+  'messages',
+  'count_tokens',
+  'chat',
+  'responses',
+  'responses_count',
+  'responses_compact',
+])
+
+/** Ids begin with the time, whose first digit stays 0 until the year 2527. */
+const mark = Buffer.from('file_0')
+const ownId = /^file_[0-9a-f]{32}$/
+/** Levels of content in content, as in tool results. */
+const maxDepth = 4
+const quote = 0x22
+
+/** Checks without parsing whether a request may refer to a file; false is certain. */
+export const mayReferToFiles = (kind: string, body: Buffer): boolean => kinds.has(kind) && body.includes(mark)
+
+/**
+ * Finds the references to files of this service in a valid request. Ids of providers, which have another form, and ids
+ * elsewhere in the request, such as in texts, are none.
+ */
+export function fileReferencesIn(body: Buffer): readonly FileReference[] {
+  const text = openText(body)
+  const found: FileReference[] = []
+  for (const list of membersAt(text, skipBlank(body, 0))) {
+    if (list.key !== 'messages' && list.key !== 'input') continue
+    for (const item of membersAt(text, list.valueStart)) {
+      for (const field of membersAt(text, item.valueStart)) {
+        if (field.key !== 'content' && field.key !== 'output') continue
+        const path = `${list.key}.${item.key}.${field.key}`
+        addParts({ text, found, path, depth: 0 }, field)
+      }
+    }
+  }
+  return found
+}
+
+interface Place {
+  readonly text: Text
+  readonly found: FileReference[]
+  /** Path of the list of parts. */
+  readonly path: string
+  readonly depth: number
+}
+
+function addParts({ text, found, path, depth }: Place, { valueStart }: Member): void {
+  if (depth === maxDepth) return
+  for (const part of membersAt(text, valueStart))
+    addPart({ text, found, path: `${path}.${part.key}`, depth: depth + 1 }, part)
+}
+
+function addPart(place: Place, part: Member): void {
+  const { text } = place
+  const fields = fieldsOf(text, part)
+  const type = textAt(text, fields.get('type'))
+  switch (type) {
+    case 'image':
+    case 'document':
+      return addSource(place, type, fields.get('source'))
+    case 'tool_result':
+      return addInner(place, 'content', fields.get('content'))
+    case 'container_upload':
+    case 'input_file':
+    case 'input_image':
+      return addId(place, { type, span: spanOf(part), id: fields.get('file_id'), path: `${place.path}.file_id` })
+    case 'file': {
+      const inner = fields.get('file')
+      const id = inner && fieldsOf(text, inner).get('file_id')
+      return addId(place, { type, span: spanOf(part), id, path: `${place.path}.file.file_id` })
+    }
+  }
+}
+
+function addSource(place: Place, type: 'image' | 'document', source: Member | undefined): void {
+  if (!source) return
+  const fields = fieldsOf(place.text, source)
+  const sourceType = textAt(place.text, fields.get('type'))
+  if (sourceType === 'content') addInner(place, 'source.content', fields.get('content'))
+  if (sourceType !== 'file') return
+  addId(place, { type, span: spanOf(source), id: fields.get('file_id'), path: `${place.path}.source.file_id` })
+}
+
+function addInner(place: Place, name: string, content: Member | undefined): void {
+  if (content) addParts({ ...place, path: `${place.path}.${name}` }, content)
+}
+
+interface Candidate extends Pick<FileReference, 'type' | 'span' | 'path'> {
+  readonly id: Member | undefined
+}
+
+function addId({ text, found }: Place, { id: member, ...rest }: Candidate): void {
+  const id = textAt(text, member)
+  if (member && ownId.test(id)) found.push({ ...rest, id, idSpan: spanOf(member) })
+}
+
+const fieldsOf = (text: Text, { valueStart }: Member): ReadonlyMap<string, Member> =>
+  new Map(membersAt(text, valueStart).map(member => [member.key, member]))
+
+const spanOf = ({ valueStart, end }: Member): Span => ({ start: valueStart, end })
+
+/** Enough for a type or an id with every character as an escape. */
+const maxTextBytes = 300
+
+/** Returns the string value of a member; empty for any other value, and for a long string. */
+function textAt({ bytes }: Text, member: Member | undefined): string {
+  if (!member || bytes[member.valueStart] !== quote || member.end - member.valueStart > maxTextBytes) return ''
+  return JSON.parse(bytes.toString('utf8', member.valueStart, member.end)) as string
+}

@@ -1,0 +1,59 @@
+import { AppError } from '../../platform/errors.ts'
+import type { Attempt, Call, FormatAdapter, Outcome, UpstreamError } from '../core/call.ts'
+import { readRequest } from '../core/request.ts'
+import { isReferable, referringBody } from './filled-request.ts'
+import type { ProviderCopies } from './provider-copies.ts'
+import { filesBeta, isAnthropics, storesFiles } from './provider-files-api.ts'
+
+/**
+ * Passthrough to providers that store files: a request refers to the provider's copies, which are uploaded before. When
+ * that fails, or the provider stores no files, the request contains the content.
+ */
+export function createReferringAdapter(adapter: FormatAdapter, copies: ProviderCopies): FormatAdapter {
+  async function withCopies(attempt: Attempt, sink: Parameters<FormatAdapter>[1]): Promise<Outcome | UpstreamError> {
+    const { call, target } = attempt
+    const { files } = call
+    // A hook that replaced the body may have moved the content.
+    const placed = files?.body === call.body ? files.placed : []
+    const referable = storesFiles(target) ? placed.filter(isReferable).map(({ file }) => file) : []
+    for (let tries = 0; files && referable.length > 0 && tries < 2; tries++) {
+      const ids = await copies.idsOf(target, referable)
+      if (!ids) break
+      const body = referringBody(files, id => ids.get(id))
+      const result = await adapter(referring(attempt, body), sink)
+      if (!isMissing(result, [...ids.values()])) return result
+      await copies.forget(target, referable)
+    }
+    rejectUploads(files)
+    return adapter(attempt, sink)
+  }
+  return (attempt, sink) => (attempt.call.files ? withCopies(attempt, sink) : adapter(attempt, sink))
+}
+
+/** Code of the provider can only read files that the provider stores. */
+function rejectUploads(files: Call['files']): void {
+  const upload = files?.placed.find(({ type }) => type === 'container_upload')
+  if (upload) {
+    const message = `${upload.path}: container_upload needs a provider that stores files, and its upload of ${upload.file.id} failed or is not possible`
+    throw new AppError('invalid_request', message)
+  }
+}
+
+function referring(attempt: Attempt, body: Buffer): Attempt {
+  const { call, parsed, target } = attempt
+  const changed = { ...call, body, ...(isAnthropics(target) && { headers: withBeta(call.headers) }) }
+  return { ...attempt, call: changed, parsed: { ...readRequest(changed), model: parsed.model } }
+}
+
+function withBeta(headers: Call['headers']): Call['headers'] {
+  const given = [headers['anthropic-beta']].flat().filter(beta => beta !== undefined)
+  if (given.some(betas => betas.includes(filesBeta))) return headers
+  return { ...headers, 'anthropic-beta': [...given, filesBeta].join(',') }
+}
+
+/** Reports whether the provider no longer has a copy. */
+function isMissing(result: Outcome | UpstreamError, ids: readonly string[]): boolean {
+  if (result.outcome !== 'refused' || (result.status !== 404 && result.status !== 400)) return false
+  const text = result.body.toString('utf8')
+  return ids.some(id => text.includes(id)) && /not.{0,10}found|no such|does not exist|expired|deleted/i.test(text)
+}
