@@ -42,11 +42,23 @@ const Repository = named(
 )
 export type ManagedRepository = Static<typeof Repository>
 
-/** Validated so that the error can name the alternative. */
 const File = named(
   'FileResourceWrite',
-  Type.Object({ type: Type.Literal('file') }, { description: 'Not supported: send files in messages' }),
+  Type.Object({
+    type: Type.Literal('file'),
+    file_id: Id,
+    mount_path: Type.Optional(
+      Nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: 1000,
+          description: 'Begins with `/workspace/`; by default in `/workspace/uploads/` under the id and the name of the file',
+        }),
+      ),
+    ),
+  }),
 )
+export type ManagedFile = Static<typeof File>
 const Access = Type.Union([Type.Literal('read_write'), Type.Literal('read_only')])
 const MemoryStore = named(
   'MemoryStoreResourceWrite',
@@ -127,6 +139,14 @@ const Resource = named(
     }),
     Type.Object({
       id: Type.String(),
+      type: Type.Literal('file'),
+      file_id: Type.String(),
+      mount_path: Type.String(),
+      created_at: DateTime,
+      updated_at: DateTime,
+    }),
+    Type.Object({
+      id: Type.String(),
       type: Type.Literal('memory_store'),
       memory_store_id: Type.String(),
       access: Access,
@@ -167,6 +187,7 @@ export const DialectSession = named(
 export type DialectSession = Static<typeof DialectSession>
 
 const SessionPath = Type.Object({ session_id: Type.String() })
+const ResourcePath = Type.Object({ session_id: Type.String(), resource_id: Type.String() })
 const base = { access: 'key', errorShape: 'anthropic' } as const
 
 export const dialectSessionRoutes = {
@@ -263,10 +284,20 @@ export const dialectSessionRoutes = {
     id: 'dialect_sessions.resource',
     method: 'GET',
     path: '/v1/sessions/{session_id}/resources/{resource_id}',
-    params: Type.Object({ session_id: Type.String(), resource_id: Type.String() }),
+    params: ResourcePath,
     responses: { 200: Resource },
     summary: 'Read a resource of a session',
     description: 'Returns one resource of the session.',
+  }),
+  removeResource: route({
+    ...base,
+    id: 'dialect_sessions.remove_resource',
+    method: 'DELETE',
+    path: '/v1/sessions/{session_id}/resources/{resource_id}',
+    params: ResourcePath,
+    responses: { 200: Type.Object({ id: Type.String(), type: Type.Literal('session_resource_deleted') }) },
+    summary: 'Remove a file of a session',
+    description: 'Deletes a file resource and its copy in the workspace, while no run is active. Other resources are 400.',
   }),
   addResource: route({
     ...base,
@@ -275,9 +306,10 @@ export const dialectSessionRoutes = {
     method: 'POST',
     path: '/v1/sessions/{session_id}/resources',
     params: SessionPath,
-    body: Type.Object({ type: Type.String() }),
+    body: ResourceWrite,
     responses: { 200: Resource },
-    summary: 'Add a resource to a session',
-    description: 'Not supported in this version: answers 400. Name the repository when the session is created.',
+    summary: 'Add a file to a session',
+    description:
+      'Copies an uploaded file into the workspace, while no run is active. Repositories and memory stores are 400: name them when the session is created.',
   }),
 }

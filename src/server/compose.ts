@@ -235,6 +235,8 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     shutdown,
     vaults: managedVaults.vaults,
     memoryStores: memoryStores.sessionStores,
+    callerFiles: callerFiles.files,
+    fileWrites: sessionFiles.writes,
     budgetRows,
     keys,
     gateway,

@@ -84,9 +84,9 @@ async function sessionFields() {
 const repository = { type: 'github_repository', url: 'https://github.com/example/things' }
 for (const [what, resources, words] of [
   [
-    'a file',
+    'an unknown file',
     [{ type: 'file', file_id: 'file_1' }],
-    /^resources\[0\]\.type file is not supported; send the file in a message/,
+    /^resources\[0\]\.file_id: file file_1 not found$/,
   ],
   [
     'an unknown memory store behind a repository',
@@ -127,7 +127,7 @@ test('DD1: an unknown vault of a new session is 400 by name, and vault_ids canno
   assert.match(changed.json<{ error: { message: string } }>().error.message, /^vault_ids must be null/)
 })
 
-test('DD1: adding a resource to a session is 400 with the time at which it can be named', async () => {
+test('DD1: adding a repository to a session is 400 with the time at which it can be named', async () => {
   const { id } = (await send(service, 'POST /v1/sessions', { body: await sessionFields() })).json<{ id: string }>()
   const answer = await send(service, `POST /v1/sessions/${id}/resources`, { body: { ...repository } })
   assert.equal(answer.status, 400)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import AnthropicV1 from '@anthropic-ai/sdk'
+import AnthropicV1, { toFile } from '@anthropic-ai/sdk'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Prompt } from '../../src/contract/prompts.ts'
 import type { AnsweredMessage } from '../../src/contract/sessions.ts'
@@ -191,6 +191,50 @@ test('a vault gives the MCP servers of a session its credential, which never com
   assert.deepEqual(await vaults.delete(vault.id), { id: vault.id, type: 'vault_deleted' })
   const { keys } = (await send(service, 'GET /api/vault')).json<{ keys: { key: string }[] }>()
   assert.ok(!keys.some(({ key }) => key === made.id))
+})
+
+test('an uploaded file is a resource of a session, and another one is the rubric of its outcome', async () => {
+  const upload = async (name: string, content: string) =>
+    client.beta.files.upload({ file: await toFile(Buffer.from(content), name, { type: 'text/plain' }) })
+  const [data, rubric] = [await upload('data.csv', 'a,b\n1,2\n'), await upload('rubric.md', '- Names both columns')]
+  script.work = [{ tool_calls: [{ name: 'bash', input: { command: 'cat inputs/data.csv' } }] }, { text: 'a and b' }]
+  script.grades = [verdict('satisfied', 'names both')]
+  const session = await newSession(
+    { tools: [{ type: 'agent_toolset_20260401' }] },
+    {
+      resources: [{ type: 'file', file_id: data.id, mount_path: '/workspace/inputs/data.csv' }],
+      initial_events: [
+        {
+          type: 'user.define_outcome',
+          description: 'Name the columns of inputs/data.csv',
+          rubric: { type: 'file', file_id: rubric.id },
+        },
+      ],
+    },
+  )
+  const events = await eventsOf(session.id)
+  assert.match(JSON.stringify(ofType(events, 'agent.tool_result')), /a,b/)
+  const [defined] = ofType(events, 'user.define_outcome')
+  assert.deepEqual(defined?.rubric, { type: 'text', content: '- Names both columns' })
+  assert.equal(events.at(-1)?.outcome?.result, 'satisfied')
+
+  const added = await sessions.resources.add(session.id, { type: 'file', file_id: data.id })
+  assert.equal(added.mount_path, `/workspace/uploads/${data.id}/data.csv`)
+  const listed: string[] = []
+  for await (const each of sessions.resources.list(session.id)) listed.push(each.type)
+  assert.deepEqual(listed, ['file', 'file'])
+  const { status } = await send(service, `GET /api/sessions/${session.id}/files/uploads/${data.id}/data.csv`)
+  assert.equal(status, 200)
+  await sessions.resources.delete(added.id, { session_id: session.id })
+  await assert.rejects(sessions.resources.retrieve(added.id, { session_id: session.id }), AnthropicV1.NotFoundError)
+
+  const { BadRequestError } = AnthropicV1
+  const outside = { type: 'file' as const, file_id: data.id, mount_path: '/etc/passwd' }
+  await assert.rejects(newSession({}, { resources: [outside] }), /resources\[0\]\.mount_path must begin with/)
+  await assert.rejects(stranger.beta.sessions.resources.add(session.id, outside), AnthropicV1.NotFoundError)
+  const binary = await client.beta.files.upload({ file: await toFile(Buffer.from([0xff, 0xfe, 0]), 'x.bin') })
+  const unreadable = { type: 'user.define_outcome' as const, description: 'x', rubric: { type: 'file' as const, file_id: binary.id } }
+  await assert.rejects(sessions.events.send(session.id, { events: [unreadable] }), BadRequestError)
 })
 
 test('a memory store is read and written by a session that has it', async () => {

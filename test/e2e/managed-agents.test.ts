@@ -421,7 +421,7 @@ for (const [version, Anthropic] of [
       ],
       [() => start({ agent: 'agent_nothing' }), NotFoundError, /agent agent_nothing not found/],
       [() => start({ environment_id: 'env_nothing' }), NotFoundError, /environment env_nothing not found/],
-      [() => start({ resources: [{ type: 'file', file_id: 'f' }] }), BadRequestError, /resources\[0\]\.type/],
+      [() => start({ resources: [{ type: 'file', file_id: 'f' }] }), BadRequestError, /resources\[0\]\.file_id/],
       [
         () => start({ initial_events: [{ type: 'user.define_outcome' }] }),
         BadRequestError,

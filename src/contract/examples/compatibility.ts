@@ -71,5 +71,6 @@ export const compatibilityExamples: Examples = {
   'memory_stores.memory': { params: storedMemory },
   'memory_stores.update_memory': { params: storedMemory, body: { content: 'Be brief.' } },
   'memory_stores.remove_memory': { params: storedMemory },
-  'dialect_sessions.add_resource': { body: { type: 'file' }, notRun: 'not supported: answers 400' },
+  'dialect_sessions.add_resource': { body: { type: 'file', file_id: '{stored_file_id}' } },
+  'dialect_sessions.remove_resource': { notRun: 'needs a session with a file' },
 }

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import type { StoredOutcome } from '../../contract/outcomes.ts'
 import type { CreatedRange } from '../http/created-range.ts'
+import type { FileResource } from './resources/file-resource-store.ts'
 
 /** Fields of a session in the dialect that its record does not have. */
 export interface SessionDetails {
@@ -22,6 +23,7 @@ export interface SessionDetails {
   readonly web_searches: number
   /** US cents, rounded up; null while no call has a price. */
   readonly cost_cents: string | null
+  readonly files: readonly FileResource[]
   readonly memory_stores: readonly SessionMemoryStore[]
   /** In the order of their prompts. */
   readonly outcomes: readonly StoredOutcome[]
@@ -112,6 +114,10 @@ const outcomesText = `
   select session_id, outcome, outcome_state, state, ended_at from prompts
   where session_id = any ($1) and outcome is not null order by position, id`
 
+const filesText = `
+  select session_id, id, file_id, mount_path, created_at from session_file_resources
+  where session_id = any ($1) order by id`
+
 const storesText = `
   select session_id, id, store_id, access, name, description, instructions, mount_path, created_at
   from session_memory_stores where session_id = any ($1) order by id`
@@ -130,12 +136,14 @@ export function sessionDetailsStore(pool: Pool) {
     /** Returns the details by session id. */
     async of(ids: readonly string[], on: Pick<Pool, 'query'> = pool): Promise<ReadonlyMap<string, SessionDetails>> {
       if (ids.length === 0) return new Map()
-      const { rows } = await on.query<Omit<SessionDetails, 'outcomes' | 'memory_stores'>>(detailsText, [ids])
+      const { rows } = await on.query<Omit<SessionDetails, 'outcomes' | 'files' | 'memory_stores'>>(detailsText, [ids])
       const outcomes = await bySession<StoredOutcome>(on, outcomesText, ids)
+      const files = await bySession<FileResource>(on, filesText, ids)
       const stores = await bySession<SessionMemoryStore>(on, storesText, ids)
       const details = rows.map(row => ({
         ...row,
         outcomes: outcomes.get(row.session_id) ?? [],
+        files: files.get(row.session_id) ?? [],
         memory_stores: stores.get(row.session_id) ?? [],
       }))
       return new Map(details.map(row => [row.session_id, row]))

@@ -4,6 +4,7 @@ import type { SessionStatus } from '../../contract/session-status.ts'
 import type { Session } from '../../contract/sessions.ts'
 import type { Snapshot } from './agent-object.ts'
 import { centsOf } from './money.ts'
+import type { FileResource } from './resources/file-resource-store.ts'
 import type { SessionDetails, SessionMemoryStore } from './session-details-store.ts'
 
 /** Source data of a session object. */
@@ -24,7 +25,7 @@ export function toDialectSession({ session, details, agent }: SessionParts): Dia
     agent: agent ?? withoutAgent(session),
     environment_id: details.environment_id,
     metadata: { ...session.metadata },
-    resources: [...resourcesOf(session), ...details.memory_stores.map(storeResource)],
+    resources: [...resourcesOf(session), ...details.files.map(fileResource), ...details.memory_stores.map(storeResource)],
     vault_ids: [...details.vault_ids],
     outcome_evaluations: details.outcomes.map(evaluationOf),
     stats: { active_seconds: details.active_seconds, duration_seconds: details.duration_seconds },
@@ -71,6 +72,15 @@ const withoutAgent = ({ harness, environment }: Session): Snapshot => ({
   skills: [],
   multiagent: null,
   execution_identity: { type: 'service_account' },
+})
+
+const fileResource = ({ id, file_id, mount_path, created_at }: FileResource): ManagedResource => ({
+  type: 'file',
+  id,
+  file_id,
+  mount_path,
+  created_at: created_at.toISOString(),
+  updated_at: created_at.toISOString(),
 })
 
 const storeResource = ({ store_id, created_at, ...store }: SessionMemoryStore): ManagedResource => ({

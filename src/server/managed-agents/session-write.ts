@@ -9,6 +9,7 @@ import type { StoredAgent } from '../agents/stored-agent.ts'
 import type { WantedStore } from '../memory-stores/session-stores.ts'
 import { invalid } from '../platform/errors.ts'
 import { modelId, type Setup, type SkillBlocks, withSetup } from './agent-setup.ts'
+import type { WantedFile } from './resources/file-resources.ts'
 
 /** The agent that a client selects, and the settings that it overrides. */
 export interface WantedAgent {
@@ -74,9 +75,6 @@ function repositoryIn(resource: ManagedResourceWrite, at: number): ManagedReposi
   const place = `resources[${at}]`
   switch (resource.type) {
     case 'file':
-      throw invalid(
-        `${place}.type file is not supported; send the file in a message, which may have its file_id`,
-      )
     case 'memory_store':
       return []
     case 'github_repository':
@@ -86,6 +84,10 @@ function repositoryIn(resource: ManagedResourceWrite, at: number): ManagedReposi
       )
   }
 }
+
+/** Returns the files that a new session names. */
+export const filesIn = (resources: ManagedSessionCreate['resources'] = []): WantedFile[] =>
+  resources.flatMap((resource, at) => (resource.type === 'file' ? [{ resource, field: `resources[${at}]` }] : []))
 
 const maxStores = 8
 

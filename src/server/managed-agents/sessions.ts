@@ -1,6 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
 import type {
   DialectSession,
+  ManagedFile,
+  ManagedResource,
   ManagedSessionCreate,
   ManagedSessionUpdate,
   ManagedStatus,
@@ -22,15 +24,19 @@ import type { Environments } from './environments.ts'
 import { usdOf } from './money.ts'
 import { changesOfSession, type SessionChanges } from './session-changes.ts'
 import type { SessionDetailsStore, SessionQuery } from './session-details-store.ts'
+import type { FileResources, PlannedFile } from './resources/file-resources.ts'
 import { toDialectSession } from './session-object.ts'
 import type { SessionReading, SessionRow } from './session-reading.ts'
 import type { ManagedVaults } from './vaults/managed-vaults.ts'
-import { overridesOf, repositoryOf, storesIn, type WantedAgent, wantedAgent } from './session-write.ts'
+import { filesIn, overridesOf, repositoryOf, storesIn, type WantedAgent, wantedAgent } from './session-write.ts'
 
 interface Deps {
   readonly pool: Pool
   readonly store: SessionDetailsStore
-  readonly sessions: Pick<Sessions, 'open' | 'among' | 'prepareFirst' | 'createWithin' | 'revise' | 'remove'>
+  readonly sessions: Pick<
+    Sessions,
+    'open' | 'among' | 'check' | 'prepareFirst' | 'createWithin' | 'queueMessages' | 'revise' | 'remove'
+  >
   /** Changes the title of the session, in the transaction of the client. */
   readonly rename: (on: PoolClient, sessionId: string, title: string) => Promise<void>
   /** Replaces its metadata, in the transaction of the client. */
@@ -41,6 +47,7 @@ interface Deps {
   readonly environments: Pick<Environments, 'forSession'>
   readonly vaults: Pick<ManagedVaults, 'checkForSession'>
   readonly memoryStores: Pick<SessionStores, 'prepare' | 'attach'>
+  readonly fileResources: FileResources
   readonly budgets: Pick<BudgetStore, 'find' | 'setLimits'>
   readonly blocks: SkillBlocks
 }
@@ -101,14 +108,43 @@ export function createDialectSessions(deps: Deps) {
     return overridesOf(chosen, setup, { blocks, found: await deps.managedAgents.foundFor(setup, caller) })
   }
 
+  /** Copies the files of a new session and queues its messages. Without its files there is no session. */
+  async function addFiles(id: string, { files, messages, caller, model }: FirstWork): Promise<void> {
+    try {
+      for (const file of files) await deps.fileResources.add(id, file, caller)
+      await sessions.queueMessages(id, messages, { caller, model })
+    } catch (error) {
+      await sessions.remove(id, caller)
+      throw error
+    }
+  }
+
   return {
     get,
+
+    /** Copies an uploaded file into the workspace of a session. */
+    async addFile(id: string, resource: ManagedFile, caller: Caller): Promise<ManagedResource> {
+      const { runtime } = await sessions.open(id, caller)
+      await deps.fileResources.checkRuntime(runtime, 'type')
+      const [file] = await deps.fileResources.plan([{ resource, field: 'resource' }], caller)
+      const added = file && (await deps.fileResources.add(id, file, caller))
+      const found = (await get(id, caller)).resources.find(each => each.id === added)
+      if (!found) throw notFound('resource', added ?? '')
+      return found
+    },
+
+    async removeFile(id: string, resourceId: string, caller: Caller): Promise<void> {
+      await sessions.open(id, caller)
+      await deps.fileResources.remove(id, resourceId, caller)
+    },
 
     /** Creates a session with its environment, budget and first messages in one transaction. */
     async create(body: ManagedSessionCreate, caller: Caller, idempotency: Idempotency | undefined) {
       const { initial_events: events = [], metadata = {}, vault_ids = [], title = null } = body
       await deps.vaults.checkForSession(vault_ids, caller)
       const stores = await deps.memoryStores.prepare(storesIn(body.resources), caller)
+      const [file] = filesIn(body.resources)
+      const files = await deps.fileResources.plan(filesIn(body.resources), caller)
       const wanted = wantedAgent(body.agent)
       const { id: environment_id, config } = await deps.environments.forSession(body.environment_id, caller)
       const runtime = metadata[runtimeKey]
@@ -128,21 +164,28 @@ export function createDialectSessions(deps: Deps) {
         const place = `initial_events[${at}]`
         return event.type === 'user.message' ? { content: event.content, place } : { outcome: event, place }
       })
+      if (file) await deps.fileResources.checkRuntime(await sessions.check(plan, caller), `${file.field}.type`)
       const messages = await sessions.prepareFirst(plan, sent, caller)
+      // A run works on the files of its start, so they are copied before the first message is queued.
+      const [first, later] = files.length > 0 ? [[], messages] : [messages, []]
       let publish = () => {}
+      let start: ((id: string) => Promise<void>) | undefined
       let ignored: readonly string[] = []
       const { id } = await transaction(pool, client =>
         once(sqlOfClient(client), idempotency, async () => {
-          const made = await sessions.createWithin(client, { body: plan, caller, messages })
+          const made = await sessions.createWithin(client, { body: plan, caller, messages: first })
           await store.insert(client, made.id, { environment_id, is_untitled: !title?.trim(), vault_ids })
           await deps.memoryStores.attach(client, made.id, stores)
           if (body.budget) await setBudget(client, made.id, body.budget)
           publish = made.publish
+          start = sessionId => addFiles(sessionId, { files, messages: later, caller, model: made.model })
           ignored = [...made.ignored, ...(made.runtime === ownRuntime ? [] : onlyBuiltin(body))]
           return { id: made.id }
         }),
       )
       publish()
+      // Not for a repeated key: then the session has its files.
+      if (files.length > 0) await start?.(id)
       // The dialect calls a repository a resource.
       const named = ignored.map(field => field.replace(/^environment\.(repository|ref)$/, repositoryField(body)))
       return { session: await get(id, caller), ignored: [...new Set(named)] }
@@ -199,6 +242,13 @@ export function createDialectSessions(deps: Deps) {
       }
     },
   }
+}
+
+interface FirstWork {
+  readonly files: readonly PlannedFile[]
+  readonly messages: Parameters<Sessions['queueMessages']>[1]
+  readonly caller: Caller
+  readonly model: string
 }
 
 /** The runtime whose sessions use vaults and memory stores. */

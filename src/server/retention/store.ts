@@ -87,6 +87,7 @@ const ofSession = [
   'delete from session_files where session_id = $1',
   'delete from session_memories where session_id = $1',
   'delete from session_memory_stores where session_id = $1',
+  'delete from session_file_resources where session_id = $1',
   'delete from dialect_sessions where session_id = $1',
   'delete from session_metadata where session_id = $1',
   'delete from webhook_cursors where session_id = $1',

@@ -138,7 +138,15 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
       const unpublished: Appended[] = []
       await add(client, plan, { caller, unpublished, messages, begin })
       const { id, runtime } = plan.session
-      return { id, runtime, ignored: plan.ignored, publish: () => unpublished.forEach(eventLog.publish) }
+      return { id, runtime, model: plan.model, ignored: plan.ignored, publish: () => unpublished.forEach(eventLog.publish) }
+    },
+
+    /** Queues messages to a session that the caller has created. */
+    async queueMessages(id: string, messages: readonly PreparedMessage[], { caller, model }: Sender): Promise<void> {
+      await eventTransaction(async (client, unpublished) => {
+        for (const message of messages)
+          await queue.enqueue(client, { id, caller, prompt: { ...message, model } }, unpublished)
+      })
     },
 
     /** Creates a session and queues its first prompt in one transaction. A repeated key returns the stored record. */
@@ -162,6 +170,11 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
       return { session, ignored: plan.ignored }
     },
   }
+}
+
+interface Sender {
+  readonly caller: Caller
+  readonly model: string
 }
 
 type Receiver = Pick<Session, 'runtime'> & { readonly owner_id: string }
