@@ -58,9 +58,12 @@ export function createManagedVaults({ pool, store, vault, audit }: Deps) {
     return { owner, row }
   }
 
-  /** Runs `work` with the vault locked, and records the change. Throws `conflict` for an archived vault. */
+  /**
+   * Runs `work` with the vault locked. Records `action`, unless the vault records the change of a secret. Throws
+   * `invalid_request` for an archived vault.
+   */
   async function change<Result>(
-    { id, action, mayBeArchived = false, ...by }: By & Change,
+    { id, action, objectId = id, mayBeArchived = false, ...by }: By & Change,
     work: (client: PoolClient, row: VaultRow) => Promise<Result>,
   ): Promise<Result> {
     return transaction(pool, async client => {
@@ -68,8 +71,8 @@ export function createManagedVaults({ pool, store, vault, audit }: Deps) {
       if (!row) throw notFound('vault', id)
       if (row.archived_at && !mayBeArchived) throw invalid(`vault ${id} is archived and cannot be changed`)
       const result = await work(client, row)
-      const fields = { objectId: id, ownerId: row.owner_id, after: { display_name: row.display_name } }
-      await audit.record(sqlOfClient(client), { actor: by.actor, action: `managed_vault.${action}`, ...fields })
+      const fields = { objectId, ownerId: row.owner_id, after: { display_name: row.display_name } }
+      if (action) await audit.record(sqlOfClient(client), { actor: by.actor, action, ...fields })
       return result
     })
   }
@@ -106,14 +109,14 @@ export function createManagedVaults({ pool, store, vault, audit }: Deps) {
       ),
 
     update: (id: string, body: ManagedVaultUpdate, by: By): Promise<ManagedVault> =>
-      change({ id, action: 'update', ...by }, async (client, before) => {
+      change({ id, action: 'managed_vault.update', ...by }, async (client, before) => {
         const display_name = body.display_name ?? before.display_name
         const metadata = patched(before.metadata, body.metadata)
         return toManagedVault(await store.update(client, id, { display_name, metadata }))
       }),
 
     async archive(id: string, by: By): Promise<ManagedVault> {
-      const { row, ids } = await change({ id, action: 'archive', mayBeArchived: true, ...by }, async (client, before) => {
+      const { row, ids } = await change({ id, action: 'managed_vault.archive', mayBeArchived: true, ...by }, async (client, before) => {
         const all = (await allOf(client, id)).map(credential => credential.id)
         await store.archiveCredentials(client, all)
         return { row: before.archived_at ? before : await store.archive(client, id), ids: all }
@@ -123,7 +126,7 @@ export function createManagedVaults({ pool, store, vault, audit }: Deps) {
     },
 
     async remove(id: string, by: By): Promise<void> {
-      const { row, ids } = await change({ id, action: 'delete', mayBeArchived: true, ...by }, async (client, before) => {
+      const { row, ids } = await change({ id, action: 'managed_vault.delete', mayBeArchived: true, ...by }, async (client, before) => {
         const all = (await allOf(client, id)).map(credential => credential.id)
         await store.remove(client, id)
         return { row: before, ids: all }
@@ -144,10 +147,11 @@ export function createManagedVaults({ pool, store, vault, audit }: Deps) {
       const { token, ...secret } = newSecret(body.auth)
       const { display_name = null, metadata = {} } = body
       const owner = await found(vaultId, by.caller)
+      await checkRoom(pool, vaultId, secret.mcp_server_url)
       const id = newId('vcrd')
       await keep(id, token, by, owner)
       try {
-        return await change({ id: vaultId, action: 'create_credential', ...by }, async client => {
+        return await change({ id: vaultId, ...by }, async client => {
           await checkRoom(client, vaultId, secret.mcp_server_url)
           const fields = { id, vault_id: vaultId, ...secret, display_name, metadata }
           return toCredential(await store.insertCredential(client, fields))
@@ -166,7 +170,8 @@ export function createManagedVaults({ pool, store, vault, audit }: Deps) {
     ): Promise<VaultCredential> {
       const { owner, row: current } = await foundCredential(vaultId, id, by.caller)
       const { token, expires_at } = changedSecret(current, auth)
-      const updated = await change({ id: vaultId, action: 'update_credential', ...by }, async client => {
+      const recorded = token === undefined ? { action: 'vault_credential.update', objectId: id } : {}
+      const updated = await change({ id: vaultId, ...recorded, ...by }, async client => {
         const before = await store.credential(vaultId, id, client)
         if (!before) throw notFound('credential', id)
         if (before.archived_at) throw invalid(`credential ${id} is archived and cannot be changed`)
@@ -182,18 +187,15 @@ export function createManagedVaults({ pool, store, vault, audit }: Deps) {
 
     async archiveCredential(vaultId: string, id: string, by: By): Promise<VaultCredential> {
       const { owner } = await foundCredential(vaultId, id, by.caller)
-      await change({ id: vaultId, action: 'archive_credential', mayBeArchived: true, ...by }, client =>
-        store.archiveCredentials(client, [id]),
-      )
+      await change({ id: vaultId, mayBeArchived: true, ...by }, client => store.archiveCredentials(client, [id]))
       await forget([id], by, owner)
       return toCredential((await foundCredential(vaultId, id, by.caller)).row)
     },
 
     async removeCredential(vaultId: string, id: string, by: By): Promise<void> {
-      const { owner } = await foundCredential(vaultId, id, by.caller)
-      await change({ id: vaultId, action: 'delete_credential', mayBeArchived: true, ...by }, client =>
-        store.removeCredential(client, id),
-      )
+      const { owner, row } = await foundCredential(vaultId, id, by.caller)
+      const recorded = row.archived_at ? { action: 'vault_credential.delete', objectId: id } : {}
+      await change({ id: vaultId, ...recorded, mayBeArchived: true, ...by }, client => store.removeCredential(client, id))
       await forget([id], by, owner)
     },
 
@@ -217,9 +219,9 @@ export function createManagedVaults({ pool, store, vault, audit }: Deps) {
     },
   }
 
-  async function checkRoom(client: PoolClient, vaultId: string, url: string): Promise<void> {
+  async function checkRoom(on: Pick<Pool, 'query'>, vaultId: string, url: string): Promise<void> {
     const page = { withArchived: false, after: undefined, limit: maxCredentials }
-    const active = await store.credentials(vaultId, page, client)
+    const active = await store.credentials(vaultId, page, on)
     const same = active.find(({ mcp_server_url }) => mcp_server_url === url)
     if (same)
       throw new AppError('conflict', `vault ${vaultId} has credential ${same.id} for auth.mcp_server_url; update it`)
@@ -229,7 +231,10 @@ export function createManagedVaults({ pool, store, vault, audit }: Deps) {
 
 interface Change {
   readonly id: string
-  readonly action: string
+  /** Recorded in the audit log; absent for a change that the vault records. */
+  readonly action?: string
+  /** The vault by default. */
+  readonly objectId?: string
   readonly mayBeArchived?: boolean
 }
 
