@@ -147,6 +147,7 @@ export function createManagedVaults({ pool, store, vault, audit }: Deps) {
       const { token, ...secret } = newSecret(body.auth)
       const { display_name = null, metadata = {} } = body
       const owner = await found(vaultId, by.caller)
+      if (owner.archived_at) throw invalid(`vault ${vaultId} is archived and cannot be changed`)
       await checkRoom(pool, vaultId, secret.mcp_server_url)
       const id = newId('vcrd')
       await keep(id, token, by, owner)

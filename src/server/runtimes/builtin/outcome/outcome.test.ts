@@ -8,6 +8,7 @@ import { wholeEchoes } from '../../../platform/echoes.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { partsOf, type RunContext, type RunPrompt } from '../../runtime.ts'
 import { builtinRuntime } from '../runtime.ts'
+import { OutcomeProgress } from './progress.ts'
 
 const outcome = {
   outcome_id: 'outc_1',
@@ -209,4 +210,26 @@ test('a prompt without an outcome is not evaluated', async () => {
   const rig = rigSaying([])
   const log = await runOn(rig, [asked], { asking: prompt })
   assert.deepEqual([rig.graded.length, lastOf(log).outcome], [0, undefined])
+})
+
+test('a compaction keeps the last verdict, and a fork continues no evaluation of another prompt', () => {
+  const progress = new OutcomeProgress()
+  const last = { outcome_id: 'outc_1', result: 'needs_revision', iteration: 1, explanation: 'short' } as const
+  progress.add({
+    type: 'agent.thread_context_compacted',
+    summary: 'Once',
+    kept_from_seq: 9,
+    waiting_seqs: [],
+    prompt_ids: [],
+    tokens_before: 2,
+    tokens_after: 1,
+    reason: 'auto',
+    outcome: last,
+  })
+  assert.deepEqual(progress.verdictOn(outcome), last)
+  assert.equal(progress.verdictOn({ outcome_id: 'outc_2' }), undefined)
+  progress.add({ id: 'evt_1', type: 'span.outcome_evaluation_start', outcome_id: 'outc_1', iteration: 2 })
+  assert.equal(progress.copy().evaluationOf(outcome)?.iteration, 2)
+  assert.equal(progress.evaluationOf({ outcome_id: 'outc_2' }), undefined)
+  assert.equal(progress.evaluationOf(null), undefined)
 })
