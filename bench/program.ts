@@ -15,10 +15,15 @@ export interface Program<Answer> {
 export const startProgram = <Answer>(url: string, options: object): Promise<Program<Answer>> =>
   startCommand(process.execPath, [fileURLToPath(url), JSON.stringify(options)])
 
-/** Starts a command and waits for its first line. It does not outlive this process. */
-export async function startCommand<Answer>(command: string, args: readonly string[]): Promise<Program<Answer>> {
+/** Starts a command and waits for its first line. It does not outlive this process. `onStart` gets its process id before. */
+export async function startCommand<Answer>(
+  command: string,
+  args: readonly string[],
+  onStart?: (pid: number) => void,
+): Promise<Program<Answer>> {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   bindLifetime(child)
+  if (child.pid !== undefined) onStart?.(child.pid)
   const lines = createInterface(child.stdout)
   const line = await Promise.race([
     once(lines, 'line').then(([text]) => String(text)),

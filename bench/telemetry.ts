@@ -1,6 +1,7 @@
 import { createServer, type Server as HttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import type { BenchCase, Figure } from './bench-case.ts'
 import { messagesBaseOf } from './exchange.ts'
 import { type Endpoint, sendGatewayLoad } from './gateway/gateway-load.ts'
@@ -10,10 +11,12 @@ import { type Server, startServer } from './server.ts'
 import { median, rounded } from './statistics.ts'
 import { startUpstream } from './upstream/upstream.ts'
 
-const rounds = 10
+const rounds = 16
 /** Until the code is compiled; before, the first variants pay for it. */
 const warmUpCalls = 15_000
-const callsPerRound = 5_000
+const callsPerRound = 12_000
+/** Far shorter than the phases in which a shared machine is slow. */
+const turnMs = 100
 const bodyBytes = 2_500
 const connections = 64
 
@@ -26,7 +29,7 @@ interface Contender {
   readonly cpuUs: number[]
 }
 
-/** CPU time of a model call with metrics and traces on and off, in interleaved rounds. The collector is a local process. */
+/** CPU time of a model call with metrics and traces on and off, in turns of a tenth of a second. The collector is a local process. */
 export const telemetry: BenchCase = {
   name: 'telemetry',
   title: `CPU time of a call with metrics and traces on and off; JSON, 2.5 KB in, ${connections} connections; ${rounds} rounds`,
@@ -42,9 +45,7 @@ export const telemetry: BenchCase = {
         await sendGatewayLoad(endpointOf(server), { ...load, calls: warmUpCalls }, folder)
       }
       for (let round = 1; round <= rounds; round++) {
-        // Each is first as often as last.
-        for (const contender of round % 2 === 0 ? contenders : contenders.toReversed())
-          contender.cpuUs.push(await cpuOfCall(contender, folder))
+        await runRound(contenders, folder)
         log(contenders.map(({ variant, cpuUs }) => `${variant} ${rounded(cpuUs.at(-1) ?? 0)} us`).join(', '))
       }
       if (collector.requests() === 0) throw new Error('the collector got no traces')
@@ -59,13 +60,50 @@ export const telemetry: BenchCase = {
 
 const load = { kind: 'json', bodyBytes, connections } as const
 
-async function cpuOfCall({ server }: Contender, folder: string): Promise<number> {
-  // A process that has rested costs more at first.
-  await sendGatewayLoad(endpointOf(server), { ...load, calls: callsPerRound }, folder)
-  const before = cpuTimeUs(server.pid)
-  const { calls, broken } = await sendGatewayLoad(endpointOf(server), { ...load, calls: callsPerRound }, folder)
-  if (broken > 0) throw new Error(`${broken} calls failed`)
-  return (cpuTimeUs(server.pid) - before) / calls
+/** Sends the same calls to each, in short turns: all senders but one stand still. */
+async function runRound(contenders: readonly Contender[], folder: string): Promise<void> {
+  const before = contenders.map(({ server }) => cpuTimeUs(server.pid))
+  const senders = new Set<number>()
+  const loads = contenders.map(async ({ server }) => {
+    let sender = 0
+    const { broken } = await sendGatewayLoad(endpointOf(server), { ...load, calls: callsPerRound }, folder, pid => {
+      sender = pid
+      senders.add(pid)
+    }).finally(() => senders.delete(sender))
+    if (broken > 0) throw new Error(`${broken} calls failed`)
+  })
+  const all = Promise.all(loads)
+  let hasEnded = false
+  void all
+    .catch(() => undefined)
+    .finally(() => {
+      hasEnded = true
+    })
+  while (!hasEnded) {
+    // In changing order, since a turn begins with what the one before has left.
+    for (const active of shuffled([...senders])) {
+      for (const pid of senders) signal(pid, pid === active ? 'SIGCONT' : 'SIGSTOP')
+      await setTimeout(turnMs)
+    }
+    if (senders.size === 0) await setTimeout(turnMs)
+  }
+  await all
+  for (const [index, { server, cpuUs }] of contenders.entries())
+    cpuUs.push((cpuTimeUs(server.pid) - (before[index] ?? 0)) / callsPerRound)
+}
+
+const shuffled = <T>(items: readonly T[]): T[] =>
+  items
+    .map(item => ({ item, at: Math.random() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ item }) => item)
+
+function signal(pid: number, name: 'SIGCONT' | 'SIGSTOP'): void {
+  try {
+    process.kill(pid, name)
+  } catch {
+    // It has ended meanwhile.
+  }
 }
 
 const endpointOf = ({ url, key }: Server): Endpoint => ({
@@ -98,7 +136,7 @@ async function startCollector(): Promise<{ server: HttpServer; origin: string; r
   return { server, origin: `http://127.0.0.1:${port}`, requests: () => requests }
 }
 
-/** The ratio is the median of those of the rounds, in which both ran shortly after each other. */
+/** The ratio is the median of those of the rounds, in which all ran in turns. */
 function figuresOf(contenders: readonly Contender[]): Figure[] {
   const [off, ...others] = contenders
   if (!off) throw new Error('nothing was measured')

@@ -71,8 +71,13 @@ type Printed = {
   readonly [Name in keyof LoadResult]: LoadResult[Name] extends Spread ? Spread | null : LoadResult[Name]
 }
 
-/** Sends the calls from a program in C. Rejects when no call at all was answered. */
-export async function sendGatewayLoad(endpoint: Endpoint, load: GatewayLoad, folder: string): Promise<LoadResult> {
+/** Sends the calls from a program in C, whose process id `onStart` gets. Rejects when no call at all was answered. */
+export async function sendGatewayLoad(
+  endpoint: Endpoint,
+  load: GatewayLoad,
+  folder: string,
+  onStart?: (pid: number) => void,
+): Promise<LoadResult> {
   const { kind, connections, rampMs = 0, thinkMs = 0 } = load
   const file = join(folder, `request-${++files}`)
   await writeFile(file, rawRequest(endpoint, load))
@@ -81,7 +86,7 @@ export async function sendGatewayLoad(endpoint: Endpoint, load: GatewayLoad, fol
   const { port } = new URL(endpoint.origin)
   const amounts = [deltas, connections, calls, durationMs, rampMs, thinkMs, stallUs, durationMs + patienceMs]
   const args = [port, file, expected, ...amounts.map(String)]
-  const { answer, stop } = await startCommand<Printed>(programIn(folder), args)
+  const { answer, stop } = await startCommand<Printed>(programIn(folder), args, onStart)
   await stop()
   const result = { ...answer, ...spreadsOf(answer) }
   const { broken, calls: sent, fault = 'no call was answered' } = result

@@ -52,7 +52,8 @@ const File = named(
         Type.String({
           minLength: 1,
           maxLength: 1000,
-          description: 'Begins with `/workspace/`; by default in `/workspace/uploads/` under the id and the name of the file',
+          description:
+            'Begins with `/workspace/`; by default in `/workspace/uploads/` under the id and the name of the file',
         }),
       ),
     ),
@@ -96,7 +97,9 @@ export const ManagedSessionCreate = named(
     environment_id: Id,
     title: Title,
     metadata: Type.Optional(Metadata),
-    resources: Type.Optional(Type.Array(ResourceWrite, { maxItems: 100, description: 'At most one repository and eight memory stores' })),
+    resources: Type.Optional(
+      Type.Array(ResourceWrite, { maxItems: 100, description: 'At most one repository and eight memory stores' }),
+    ),
     vault_ids: Type.Optional(
       Type.Array(Id, { maxItems: 100, description: 'Vaults whose credentials the MCP servers of the agent get' }),
     ),
@@ -297,7 +300,8 @@ export const dialectSessionRoutes = {
     params: ResourcePath,
     responses: { 200: Type.Object({ id: Type.String(), type: Type.Literal('session_resource_deleted') }) },
     summary: 'Remove a file of a session',
-    description: 'Deletes a file resource and its copy in the workspace, while no run is active. Other resources are 400.',
+    description:
+      'Deletes a file resource and its copy in the workspace, while no run is active. Other resources are 400.',
   }),
   addResource: route({
     ...base,

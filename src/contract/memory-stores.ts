@@ -10,7 +10,11 @@ export const maxStoredMemoryBytes = 102_400
 /** Memories of one store. Our choice. */
 export const maxStoredMemories = 2_000
 
-const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000-\\u001f\\u007f]*\\S[^\\u0000-\\u001f\\u007f]*$' })
+const Name = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  pattern: '^[^\\u0000-\\u001f\\u007f]*\\S[^\\u0000-\\u001f\\u007f]*$',
+})
 const Description = Type.String({ maxLength: 1024 })
 const Content = Type.String({ maxLength: maxStoredMemoryBytes, description: 'At most 100 kB in UTF-8' })
 const Path = Type.String({

@@ -61,7 +61,8 @@ test('errors have the envelope of the dialect, with the id of the request', asyn
 
 for (const path of ['skills', 'skills/skill_1/versions', 'deployments', 'memory_stores/memstore_1/memory_versions']) {
   test(`/v1/${path} is 404 in the envelope of the dialect, and names the alternative`, async () => {
-    const instead = { skills: '/api/v1/skills', deployments: '/api/schedules' }[path.split('/')[0] ?? ''] ?? '/api/audit'
+    const instead =
+      { skills: '/api/v1/skills', deployments: '/api/schedules' }[path.split('/')[0] ?? ''] ?? '/api/audit'
     for (const method of ['GET', 'POST', 'DELETE']) {
       const { status, headers, json } = await send(service, `${method} /v1/${path}?beta=true`, {})
       const body = json<{ type: string; error: { type: string; message: string }; request_id: string }>()
@@ -83,11 +84,7 @@ async function sessionFields() {
 
 const repository = { type: 'github_repository', url: 'https://github.com/example/things' }
 for (const [what, resources, words] of [
-  [
-    'an unknown file',
-    [{ type: 'file', file_id: 'file_1' }],
-    /^resources\[0\]\.file_id: file file_1 not found$/,
-  ],
+  ['an unknown file', [{ type: 'file', file_id: 'file_1' }], /^resources\[0\]\.file_id: file file_1 not found$/],
   [
     'an unknown memory store behind a repository',
     [repository, { type: 'memory_store', memory_store_id: 'memstore_1' }],
@@ -116,10 +113,7 @@ test('DD1: an unknown vault of a new session is 400 by name, and vault_ids canno
   const fields = await sessionFields()
   const refused = await send(service, 'POST /v1/sessions', { body: { ...fields, vault_ids: ['vlt_1'] } })
   assert.equal(refused.status, 400)
-  assert.match(
-    refused.json<{ error: { message: string } }>().error.message,
-    /^vault_ids\[0\]: vault vlt_1 not found$/,
-  )
+  assert.match(refused.json<{ error: { message: string } }>().error.message, /^vault_ids\[0\]: vault vlt_1 not found$/)
   const made = await send(service, 'POST /v1/sessions', { body: { ...fields, vault_ids: [] } })
   assert.deepEqual([made.status, made.json()['vault_ids']], [200, []])
   const changed = await send(service, `POST /v1/sessions/${made.json()['id']}`, { body: { vault_ids: ['vlt_3'] } })

@@ -8,17 +8,19 @@ import { holderOf } from '../support/keys/virtual-keys.ts'
 import { legacyScript, sendJson, startScriptedUpstream as startMcp, tool } from '../support/mcp/scripted-upstream.ts'
 import { send } from '../support/service/send.ts'
 import { startService } from '../support/service/service.ts'
-import { configFor } from '../support/upstream/scripted-service.ts'
 import type { Answer } from '../support/upstream/scripted-answer.ts'
+import { configFor } from '../support/upstream/scripted-service.ts'
 import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 const token = 'tok-secret-of-the-wiki-1234'
 const wiki = await startMcp(
-  ((script: ReturnType<typeof legacyScript>): typeof script =>
+  (
+    (script: ReturnType<typeof legacyScript>): typeof script =>
     (request, response) =>
       request.headers.authorization === `Bearer ${token}`
         ? script(request, response)
-        : sendJson(response, { error: 'who are you' }, 401))(legacyScript(() => [tool('look_up')])),
+        : sendJson(response, { error: 'who are you' }, 401)
+  )(legacyScript(() => [tool('look_up')])),
 )
 
 /** Answers of the agent and of the grader, in order. */
@@ -35,7 +37,11 @@ const service = await startService({
 const { url: baseURL, key: apiKey } = service
 const client = new AnthropicV1({ baseURL, apiKey, maxRetries: 0 })
 const { agents, environments, memoryStores, sessions, vaults } = client.beta
-const stranger = new AnthropicV1({ baseURL, apiKey: (await holderOf(service, { owner_id: 'other' })).key, maxRetries: 0 })
+const stranger = new AnthropicV1({
+  baseURL,
+  apiKey: (await holderOf(service, { owner_id: 'other' })).key,
+  maxRetries: 0,
+})
 
 const verdict = (result: string, explanation: string) => JSON.stringify({ result, explanation })
 const environment = await environments.create({ name: 'Here' })
@@ -233,7 +239,11 @@ test('an uploaded file is a resource of a session, and another one is the rubric
   await assert.rejects(newSession({}, { resources: [outside] }), /resources\[0\]\.mount_path must begin with/)
   await assert.rejects(stranger.beta.sessions.resources.add(session.id, outside), AnthropicV1.NotFoundError)
   const binary = await client.beta.files.upload({ file: await toFile(Buffer.from([0xff, 0xfe, 0]), 'x.bin') })
-  const unreadable = { type: 'user.define_outcome' as const, description: 'x', rubric: { type: 'file' as const, file_id: binary.id } }
+  const unreadable = {
+    type: 'user.define_outcome' as const,
+    description: 'x',
+    rubric: { type: 'file' as const, file_id: binary.id },
+  }
   await assert.rejects(sessions.events.send(session.id, { events: [unreadable] }), BadRequestError)
 })
 
@@ -270,7 +280,10 @@ test('a memory store is read and written by a session that has it', async () => 
   const { ConflictError, NotFoundError, BadRequestError } = AnthropicV1
   const of = { memory_store_id: store.id }
   const stale = { type: 'content_sha256' as const, content_sha256: '0'.repeat(64) }
-  await assert.rejects(memoryStores.memories.update(memory.id, { ...of, content: 'x', precondition: stale }), ConflictError)
+  await assert.rejects(
+    memoryStores.memories.update(memory.id, { ...of, content: 'x', precondition: stale }),
+    ConflictError,
+  )
   const right = { ...stale, content_sha256: memory.content_sha256 }
   const changed = await memoryStores.memories.update(memory.id, { ...of, content: 'Be brief.', precondition: right })
   assert.notEqual(changed.memory_version_id, memory.memory_version_id)

@@ -23,7 +23,10 @@ const service = await startService({
     model_list: [
       { model_name: 'claude', params: { ...params, model: 'anthropic/claude-sonnet-5', api_base: upstream.url } },
       { model_name: 'gpt', params: { ...params, model: 'openai/gpt-5.2', api_base: `${upstream.url}/v1` } },
-      { model_name: 'other', params: { ...params, model: 'custom/m', protocol: 'anthropic-messages', api_base: upstream.url } },
+      {
+        model_name: 'other',
+        params: { ...params, model: 'custom/m', protocol: 'anthropic-messages', api_base: upstream.url },
+      },
     ],
     outbound: { allow: [upstream.host] },
     limits: { files_bytes: maxBytes },
@@ -98,7 +101,15 @@ test('openai: a file is uploaded, listed, retrieved, read, used on a model of An
   )
   const answer = await openai.chat.completions.create({
     model: 'claude',
-    messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: file.id } }, { type: 'text', text: 'Read' }] }],
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'file', file: { file_id: file.id } },
+          { type: 'text', text: 'Read' },
+        ],
+      },
+    ],
   })
   assert.equal(answer.choices[0]?.message.content, 'Read.')
   const { url, text } = lastAsked()
@@ -152,7 +163,8 @@ const asking = (model: string, ...content: readonly object[]) => ({
   max_tokens: 10,
   messages: [{ role: 'user', content }],
 })
-const ask = (body: object, target: { url: string; key?: string } = service) => send(target, 'POST /v1/messages', { body })
+const ask = (body: object, target: { url: string; key?: string } = service) =>
+  send(target, 'POST /v1/messages', { body })
 
 test('a provider that stores files gets a file once, and again when it has lost it', async () => {
   const id = await uploaded(pdf, 'a.pdf')
@@ -188,7 +200,10 @@ test('a request without files of ours reaches the provider byte for byte', async
   const body = Buffer.from(
     ` {"model":"claude-sonnet-5", "max_tokens":1.0e1,"messages":[{"role":"user","content":[{"type":"document","source":{"type":"file","file_id":"file_011CNha8iCJcU1wXNR6q4V8w"}},{"type":"text","text":"file_0${'1'.repeat(31)}"}]}]}`,
   )
-  const renamed = { model_name: 'claude-sonnet-5', params: { ...params, model: 'anthropic/claude-sonnet-5', api_base: upstream.url } }
+  const renamed = {
+    model_name: 'claude-sonnet-5',
+    params: { ...params, model: 'anthropic/claude-sonnet-5', api_base: upstream.url },
+  }
   await sendOk(service, 'POST /api/models', { body: renamed })
   assert.equal((await send(service, 'POST /v1/messages', { body })).status, 200)
   assert.equal(lastAsked().text, body.toString('latin1'))
@@ -219,22 +234,31 @@ test('a file of another principal does not exist', async () => {
 test('a prompt names an uploaded file, and the session has a copy', async () => {
   const id = await uploaded(csv, 'städte.csv')
   const session = await sendOk<{ id: string }>(service, 'POST /session', { body: { model: 'claude' } })
-  const parts = [{ type: 'file', file_id: id, name: 'cities.csv' }, { type: 'text', text: 'Read it' }]
+  const parts = [
+    { type: 'file', file_id: id, name: 'cities.csv' },
+    { type: 'text', text: 'Read it' },
+  ]
   const answer = await send(service, `POST /session/${session.id}/prompt_async`, { body: { parts } })
   assert.equal(answer.status, 204, answer.text)
   await sendOk(service, `DELETE /v1/files/${id}`)
   const { data } = await sendOk<{ data: Prompt[] }>(service, `GET /session/${session.id}/prompts`)
   const [file] = data[0]?.parts ?? []
-  assert.deepEqual(
-    file?.type === 'file' && [file.name, file.media_type, file.sha256],
-    ['cities.csv', 'text/csv', createHash('sha256').update(csv).digest('hex')],
-  )
+  assert.deepEqual(file?.type === 'file' && [file.name, file.media_type, file.sha256], [
+    'cities.csv',
+    'text/csv',
+    createHash('sha256').update(csv).digest('hex'),
+  ])
   await eventually(async () => {
     const path = file?.type === 'file' ? encodeURIComponent(file.path) : ''
     return (await send(service, `GET /api/sessions/${session.id}/files/${path}`)).text === csv
   })
-  for (const part of [{ type: 'file', file_id: id }, { type: 'file', file_id: 'x', data: 'YQ==' }]) {
-    const { status, text } = await send(service, `POST /session/${session.id}/prompt_async`, { body: { parts: [part] } })
+  for (const part of [
+    { type: 'file', file_id: id },
+    { type: 'file', file_id: 'x', data: 'YQ==' },
+  ]) {
+    const { status, text } = await send(service, `POST /session/${session.id}/prompt_async`, {
+      body: { parts: [part] },
+    })
     assert.equal(status, 400)
     assert.match(text, /parts\[0\]\.file_id(: file file_\w+ not found| and parts\[0\]\.data exclude each other)/)
   }
@@ -259,8 +283,16 @@ test('bad uploads are rejected with the reason, and nothing of them is left', as
     [[{ name: 'file', content: 'text' }, purpose], 400, /form field file has no filename/],
     [[{ ...fileField('a'), name: 'document' }, purpose], 400, /form field \\"document\\" is a file; send the file as/],
     [[fileField(''), purpose], 400, /file is empty/],
-    [[fileField(big), purpose, { name: 'expires_after[seconds]', content: '9' }], 400, /expires_after\[anchor\] must be/],
-    [[fileField(randomBytes(maxBytes + 1)), purpose], 413, /files of master would exceed limits\.files_bytes \(3000000 bytes/],
+    [
+      [fileField(big), purpose, { name: 'expires_after[seconds]', content: '9' }],
+      400,
+      /expires_after\[anchor\] must be/,
+    ],
+    [
+      [fileField(randomBytes(maxBytes + 1)), purpose],
+      413,
+      /files of master would exceed limits\.files_bytes \(3000000 bytes/,
+    ],
   ] as const) {
     const answer = await upload(formOf(form))
     assert.deepEqual([answer.status, words.test(answer.text)], [status, true], answer.text)

@@ -90,7 +90,9 @@ export function serveDialectSessions(app: FastifyInstance, { sessions }: { sessi
   bind(app, dialectSessionRoutes.addResource, async ({ params, body }, caller) => {
     await sessions.get(params.session_id, caller)
     if (body.type !== 'file')
-      throw invalid(`type ${body.type} cannot be added to an existing session; set resources when you create the session`)
+      throw invalid(
+        `type ${body.type} cannot be added to an existing session; set resources when you create the session`,
+      )
     return sessions.addFile(params.session_id, body, caller)
   })
   bind(app, dialectSessionRoutes.removeResource, async ({ params: { session_id, resource_id: id } }, caller) => {

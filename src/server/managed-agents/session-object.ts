@@ -25,7 +25,11 @@ export function toDialectSession({ session, details, agent }: SessionParts): Dia
     agent: agent ?? withoutAgent(session),
     environment_id: details.environment_id,
     metadata: { ...session.metadata },
-    resources: [...resourcesOf(session), ...details.files.map(fileResource), ...details.memory_stores.map(storeResource)],
+    resources: [
+      ...resourcesOf(session),
+      ...details.files.map(fileResource),
+      ...details.memory_stores.map(storeResource),
+    ],
     vault_ids: [...details.vault_ids],
     outcome_evaluations: details.outcomes.map(evaluationOf),
     stats: { active_seconds: details.active_seconds, duration_seconds: details.duration_seconds },

@@ -22,13 +22,13 @@ import type { ManagedAgents } from './agents.ts'
 import { runtimeKey } from './agents.ts'
 import type { Environments } from './environments.ts'
 import { usdOf } from './money.ts'
+import type { FileResources, PlannedFile } from './resources/file-resources.ts'
 import { changesOfSession, type SessionChanges } from './session-changes.ts'
 import type { SessionDetailsStore, SessionQuery } from './session-details-store.ts'
-import type { FileResources, PlannedFile } from './resources/file-resources.ts'
 import { toDialectSession } from './session-object.ts'
 import type { SessionReading, SessionRow } from './session-reading.ts'
-import type { ManagedVaults } from './vaults/managed-vaults.ts'
 import { filesIn, overridesOf, repositoryOf, storesIn, type WantedAgent, wantedAgent } from './session-write.ts'
+import type { ManagedVaults } from './vaults/managed-vaults.ts'
 
 interface Deps {
   readonly pool: Pool
@@ -108,6 +108,39 @@ export function createDialectSessions(deps: Deps) {
     return overridesOf(chosen, setup, { blocks, found: await deps.managedAgents.foundFor(setup, caller) })
   }
 
+  /** Returns the creation body of a session, with its first messages as they were sent. */
+  async function planOf(body: ManagedSessionCreate, caller: Caller) {
+    const { initial_events: events = [], metadata = {}, title = null } = body
+    const wanted = wantedAgent(body.agent)
+    const { id: environment_id, config } = await deps.environments.forSession(body.environment_id, caller)
+    const runtime = metadata[runtimeKey]
+    const changes = await changesOf(wanted, runtime, caller)
+    const prompt = firstText(events[0])
+    const plan = {
+      agent_id: wanted.id,
+      environment: { ...repositoryOf(body.resources), environment_id, config, ...changes },
+      metadata,
+      ...(wanted.version !== undefined && { agent_version: wanted.version }),
+      ...(title !== null && { title }),
+      ...(prompt !== undefined && { prompt }),
+      ...(runtime !== undefined && { runtime }),
+    }
+    const sent = events.map((event, at) => {
+      const place = `initial_events[${at}]`
+      return event.type === 'user.message' ? { content: event.content, place } : { outcome: event, place }
+    })
+    return { plan, environment_id, sent }
+  }
+
+  /** Checks the vaults of a new session, and returns its memory stores and files. */
+  async function suppliesOf({ vault_ids = [], resources }: ManagedSessionCreate, caller: Caller) {
+    await deps.vaults.checkForSession(vault_ids, caller)
+    return {
+      stores: await deps.memoryStores.prepare(storesIn(resources), caller),
+      files: await deps.fileResources.plan(filesIn(resources), caller),
+    }
+  }
+
   /** Copies the files of a new session and queues its messages. Without its files there is no session. */
   async function addFiles(id: string, { files, messages, caller, model }: FirstWork): Promise<void> {
     try {
@@ -138,38 +171,21 @@ export function createDialectSessions(deps: Deps) {
       await deps.fileResources.remove(id, resourceId, caller)
     },
 
-    /** Creates a session with its environment, budget and first messages in one transaction. */
+    /**
+     * Creates a session with its environment, budget and first messages in one transaction; with files, the messages
+     * follow once these are copied.
+     */
     async create(body: ManagedSessionCreate, caller: Caller, idempotency: Idempotency | undefined) {
-      const { initial_events: events = [], metadata = {}, vault_ids = [], title = null } = body
-      await deps.vaults.checkForSession(vault_ids, caller)
-      const stores = await deps.memoryStores.prepare(storesIn(body.resources), caller)
+      const { vault_ids = [], title } = body
+      const { stores, files } = await suppliesOf(body, caller)
+      const { plan, environment_id, sent } = await planOf(body, caller)
       const [file] = filesIn(body.resources)
-      const files = await deps.fileResources.plan(filesIn(body.resources), caller)
-      const wanted = wantedAgent(body.agent)
-      const { id: environment_id, config } = await deps.environments.forSession(body.environment_id, caller)
-      const runtime = metadata[runtimeKey]
-      const changes = await changesOf(wanted, runtime, caller)
-      const environment = { ...repositoryOf(body.resources), environment_id, config, ...changes }
-      const first = firstText(events[0])
-      const plan = {
-        agent_id: wanted.id,
-        environment,
-        metadata,
-        ...(wanted.version !== undefined && { agent_version: wanted.version }),
-        ...(title !== null && { title }),
-        ...(first !== undefined && { prompt: first }),
-        ...(runtime !== undefined && { runtime }),
-      }
-      const sent = events.map((event, at) => {
-        const place = `initial_events[${at}]`
-        return event.type === 'user.message' ? { content: event.content, place } : { outcome: event, place }
-      })
       if (file) await deps.fileResources.checkRuntime(await sessions.check(plan, caller), `${file.field}.type`)
       const messages = await sessions.prepareFirst(plan, sent, caller)
-      // A run works on the files of its start, so they are copied before the first message is queued.
+      // A run works on the files of its start.
       const [first, later] = files.length > 0 ? [[], messages] : [messages, []]
       let publish = () => {}
-      let start: ((id: string) => Promise<void>) | undefined
+      let fill: ((id: string) => Promise<void>) | undefined
       let ignored: readonly string[] = []
       const { id } = await transaction(pool, client =>
         once(sqlOfClient(client), idempotency, async () => {
@@ -178,14 +194,14 @@ export function createDialectSessions(deps: Deps) {
           await deps.memoryStores.attach(client, made.id, stores)
           if (body.budget) await setBudget(client, made.id, body.budget)
           publish = made.publish
-          start = sessionId => addFiles(sessionId, { files, messages: later, caller, model: made.model })
+          fill = sessionId => addFiles(sessionId, { files, messages: later, caller, model: made.model })
           ignored = [...made.ignored, ...(made.runtime === ownRuntime ? [] : onlyBuiltin(body))]
           return { id: made.id }
         }),
       )
       publish()
-      // Not for a repeated key: then the session has its files.
-      if (files.length > 0) await start?.(id)
+      // A repeated key finds the session with its files.
+      if (files.length > 0) await fill?.(id)
       // The dialect calls a repository a resource.
       const named = ignored.map(field => field.replace(/^environment\.(repository|ref)$/, repositoryField(body)))
       return { session: await get(id, caller), ignored: [...new Set(named)] }

@@ -24,7 +24,11 @@ function problemOf(path: string): string | undefined {
 
 /** Returns the folder under which the agent of a session sees a store; `taken` are those of its other stores. */
 export function mountPathOf(name: string, taken: ReadonlySet<string>): string {
-  const slug = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '') || 'store'
+  const slug =
+    name
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, '-')
+      .replaceAll(/^-|-$/g, '') || 'store'
   const folder = `/mnt/memory/${slug}`
   for (let count = 2; taken.has(folder); count++) {
     const other = `${folder}-${count}`

@@ -40,29 +40,65 @@ const maxAnswerBytes = 64 * 1024
  */
 export async function smallRequest(
   outbound: Pick<Outbound, 'connect'>,
-  { url, maxBytes = maxAnswerBytes, totalMs = defaultTotalMs, ...request }: SmallRequest,
+  { url, ...request }: SmallRequest,
 ): Promise<SmallAnswer> {
-  const { origin, pathname, search } = new URL(url)
-  const connect = outbound.connect(connectMs)
-  const pool = new Pool(origin, { connect, headersTimeout: totalMs, bodyTimeout: totalMs })
-  const late = setTimeout(() => void pool.destroy(new TimedOut(`no complete response within ${totalMs} ms`)), totalMs)
+  const client = createSmallClient(outbound, url)
   try {
-    // undici accepts any iterable; its types do not say so.
-    const options = { ...request, path: `${pathname}${search}` } as Dispatcher.DispatchOptions
-    return await answerOf(pool, options, maxBytes)
+    return await client.send({ url, ...request })
   } finally {
-    clearTimeout(late)
-    await pool.destroy()
+    await client.close()
   }
 }
 
-function answerOf(pool: Dispatcher, request: Dispatcher.DispatchOptions, maxBytes: number): Promise<SmallAnswer> {
+/** Sends requests to one origin over connections that stay open for some seconds. */
+export interface SmallClient {
+  /** As `smallRequest`. */
+  send(request: SmallRequest): Promise<SmallAnswer>
+  /** Closes the connections. */
+  close(): Promise<void>
+}
+
+/** `url`: any address of the origin. */
+export function createSmallClient(outbound: Pick<Outbound, 'connect'>, url: string): SmallClient {
+  const pool = new Pool(new URL(url).origin, { connect: outbound.connect(connectMs) })
+  return {
+    send: ({ url: target, maxBytes = maxAnswerBytes, totalMs = defaultTotalMs, ...request }) => {
+      const { pathname, search } = new URL(target)
+      const timeouts = { headersTimeout: totalMs, bodyTimeout: totalMs }
+      // undici accepts any iterable; its types do not say so.
+      const options = { ...request, ...timeouts, path: `${pathname}${search}` } as Dispatcher.DispatchOptions
+      return answerOf(pool, options, { maxBytes, totalMs })
+    },
+    close: () => pool.destroy(),
+  }
+}
+
+interface Limits {
+  readonly maxBytes: number
+  readonly totalMs: number
+}
+
+async function answerOf(
+  pool: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  { maxBytes, totalMs }: Limits,
+): Promise<SmallAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<SmallAnswer>()
   const chunks: Buffer[] = []
   let status = 0
   let size = 0
+  let started: Dispatcher.DispatchController | undefined
+  let timeout: TimedOut | undefined
+  const late = setTimeout(() => {
+    timeout = new TimedOut(`no complete response within ${totalMs} ms`)
+    started?.abort(timeout)
+    reject(timeout)
+  }, totalMs)
   pool.dispatch(request, {
-    onRequestStart: () => undefined,
+    onRequestStart(controller) {
+      if (timeout) controller.abort(timeout)
+      started = controller
+    },
     onResponseStart(_controller, given) {
       status = given
     },
@@ -74,5 +110,5 @@ function answerOf(pool: Dispatcher, request: Dispatcher.DispatchOptions, maxByte
     onResponseEnd: () => resolve({ status, text: Buffer.concat(chunks).toString('utf8') }),
     onResponseError: (_controller, error) => reject(error),
   })
-  return promise
+  return promise.finally(() => clearTimeout(late))
 }

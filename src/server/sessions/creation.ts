@@ -138,7 +138,13 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
       const unpublished: Appended[] = []
       await add(client, plan, { caller, unpublished, messages, begin })
       const { id, runtime } = plan.session
-      return { id, runtime, model: plan.model, ignored: plan.ignored, publish: () => unpublished.forEach(eventLog.publish) }
+      return {
+        id,
+        runtime,
+        model: plan.model,
+        ignored: plan.ignored,
+        publish: () => unpublished.forEach(eventLog.publish),
+      }
     },
 
     /** Queues messages to a session that the caller has created. */

@@ -21,7 +21,11 @@ interface FilesContext extends ServerContext {
   readonly files: ToolMemoryFiles
 }
 
-const Path = Type.String({ minLength: 2, maxLength: 2_000, description: 'Full path, such as /mnt/memory/team/style.md' })
+const Path = Type.String({
+  minLength: 2,
+  maxLength: 2_000,
+  description: 'Full path, such as /mnt/memory/team/style.md',
+})
 
 const listTool = defineTool({
   name: 'list_memory_files',

@@ -7,11 +7,13 @@ import { temporaryFolder } from '../service/data-folder.ts'
  * source contains `syntax error`, and waits while there is a file `gate`.
  */
 const vite = `
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 const out = process.argv[process.argv.indexOf('--outDir') + 1]
 const source = readFileSync('src/main.tsx', 'utf8')
-writeFileSync('started', JSON.stringify({ pid: process.pid, nice: (await import('node:os')).getPriority(), env: process.env }))
+writeFileSync('starting', JSON.stringify({ pid: process.pid, nice: (await import('node:os')).getPriority(), env: process.env }))
+// Whoever waits for the file reads it whole.
+renameSync('starting', 'started')
 while (existsSync('gate')) await new Promise(resolve => setTimeout(resolve, 20))
 if (source.includes('syntax error')) {
   console.error('src/main.tsx:1:1 Unexpected token')

@@ -43,7 +43,7 @@ export function changedSecret(
   if (auth.type === 'static_bearer') return { token: auth.token ?? undefined }
   if (auth.refresh) throw noRefresh()
   const { expires_at: end } = auth
-  return { token: auth.access_token ?? undefined, expires_at: end ? new Date(end) : end }
+  return { token: auth.access_token ?? undefined, expires_at: typeof end === 'string' ? new Date(end) : end }
 }
 
 /** Returns an address in the form in which those of agents are compared with it; unchanged if it is none. */

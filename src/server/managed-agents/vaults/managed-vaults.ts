@@ -116,21 +116,27 @@ export function createManagedVaults({ pool, store, vault, audit }: Deps) {
       }),
 
     async archive(id: string, by: By): Promise<ManagedVault> {
-      const { row, ids } = await change({ id, action: 'managed_vault.archive', mayBeArchived: true, ...by }, async (client, before) => {
-        const all = (await allOf(client, id)).map(credential => credential.id)
-        await store.archiveCredentials(client, all)
-        return { row: before.archived_at ? before : await store.archive(client, id), ids: all }
-      })
+      const { row, ids } = await change(
+        { id, action: 'managed_vault.archive', mayBeArchived: true, ...by },
+        async (client, before) => {
+          const all = (await allOf(client, id)).map(credential => credential.id)
+          await store.archiveCredentials(client, all)
+          return { row: before.archived_at ? before : await store.archive(client, id), ids: all }
+        },
+      )
       await forget(ids, by, row)
       return toManagedVault(row)
     },
 
     async remove(id: string, by: By): Promise<void> {
-      const { row, ids } = await change({ id, action: 'managed_vault.delete', mayBeArchived: true, ...by }, async (client, before) => {
-        const all = (await allOf(client, id)).map(credential => credential.id)
-        await store.remove(client, id)
-        return { row: before, ids: all }
-      })
+      const { row, ids } = await change(
+        { id, action: 'managed_vault.delete', mayBeArchived: true, ...by },
+        async (client, before) => {
+          const all = (await allOf(client, id)).map(credential => credential.id)
+          await store.remove(client, id)
+          return { row: before, ids: all }
+        },
+      )
       await forget(ids, by, row)
     },
 
@@ -196,7 +202,9 @@ export function createManagedVaults({ pool, store, vault, audit }: Deps) {
     async removeCredential(vaultId: string, id: string, by: By): Promise<void> {
       const { owner, row } = await foundCredential(vaultId, id, by.caller)
       const recorded = row.archived_at ? { action: 'vault_credential.delete', objectId: id } : {}
-      await change({ id: vaultId, ...recorded, mayBeArchived: true, ...by }, client => store.removeCredential(client, id))
+      await change({ id: vaultId, ...recorded, mayBeArchived: true, ...by }, client =>
+        store.removeCredential(client, id),
+      )
       await forget([id], by, owner)
     },
 
@@ -226,7 +234,8 @@ export function createManagedVaults({ pool, store, vault, audit }: Deps) {
     const same = active.find(({ mcp_server_url }) => mcp_server_url === url)
     if (same)
       throw new AppError('conflict', `vault ${vaultId} has credential ${same.id} for auth.mcp_server_url; update it`)
-    if (active.length >= maxCredentials) throw invalid(`vault ${vaultId} has ${maxCredentials} credentials, the maximum`)
+    if (active.length >= maxCredentials)
+      throw invalid(`vault ${vaultId} has ${maxCredentials} credentials, the maximum`)
   }
 }
 

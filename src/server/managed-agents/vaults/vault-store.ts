@@ -109,11 +109,7 @@ export function managedVaultStore(pool: Pool) {
       await on.query('delete from managed_vaults where id = $1', [id])
     },
 
-    async credential(
-      vaultId: string,
-      id: string,
-      on: Pick<Pool, 'query'> = pool,
-    ): Promise<CredentialRow | undefined> {
+    async credential(vaultId: string, id: string, on: Pick<Pool, 'query'> = pool): Promise<CredentialRow | undefined> {
       const text = `select ${columns} from vault_credentials where vault_id = $1 and id = $2`
       return (await on.query<CredentialRow>(text, [vaultId, id])).rows[0]
     },

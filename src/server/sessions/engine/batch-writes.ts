@@ -20,10 +20,12 @@ interface WritingRun {
  * approvals, and the files of the step.
  */
 export function batchWrites(
-  { sessions, prompts, approvals, customToolCalls }: Pick<
-    ContextDeps,
-    'sessions' | 'prompts' | 'approvals' | 'customToolCalls'
-  >,
+  {
+    sessions,
+    prompts,
+    approvals,
+    customToolCalls,
+  }: Pick<ContextDeps, 'sessions' | 'prompts' | 'approvals' | 'customToolCalls'>,
   { leased, session, runtime, prompt }: WritingRun,
   { events, refs, files }: BatchParts & { readonly files: StepFiles },
 ) {

@@ -111,7 +111,9 @@ export function createPromptFiles({ store, blobs, blobRows, storeContent, limits
     async prepare(parts: readonly SentPart[], { owner, sender }: Receiver): Promise<PreparedParts> {
       const references = parts.flatMap(part => (part.type === 'reference' ? [part.file] : []))
       const found = await uploaded(references, sender)
-      const sent = parts.map(part => (part.type === 'text' ? part : { type: 'file' as const, file: incoming(part, found) }))
+      const sent = parts.map(part =>
+        part.type === 'text' ? part : { type: 'file' as const, file: incoming(part, found) },
+      )
       checkSizes(sent.flatMap(part => (part.type === 'file' ? [part.file] : [])))
       const rows: SessionFile[] = []
       const prepared: PromptPart[] = []
@@ -138,7 +140,10 @@ export function createPromptFiles({ store, blobs, blobRows, storeContent, limits
     },
 
     /** Returns the text of an uploaded file. Throws `invalid_request` for another content, or one that is too long. */
-    async textOf(reference: SentReference, { sender, maxLength }: { sender: string; maxLength: number }): Promise<string> {
+    async textOf(
+      reference: SentReference,
+      { sender, maxLength }: { sender: string; maxLength: number },
+    ): Promise<string> {
       const { field, fileId } = reference
       const file = (await uploaded([reference], sender)).get(fileId)
       // A character has at most four bytes.

@@ -1,6 +1,7 @@
 import { isRecord, jsonOr } from '../../platform/json.ts'
 import { type Attributes, attributeOf, attributesJson, nanoseconds, textJson, valueJson } from '../../platform/otlp.ts'
 import type { TraceContext } from '../../platform/trace-context.ts'
+import type { Frame } from './batches.ts'
 import type { Span } from './span.ts'
 import { traceIdOf } from './trace-ids.ts'
 
@@ -10,11 +11,15 @@ const scope = '{"name":"switchyard"}'
 const spanKinds = { internal: 1, client: 3 } as const
 const errorStatus = 2
 
-/** Returns the body of a request to `/v1/traces`. `spans` are those of `spanJson`. */
-export function tracesBody(resource: Attributes, spans: readonly string[]): string {
-  const ofScope = `{"scope":${scope},"spans":[${spans.join(',')}]}`
-  return `{"resourceSpans":[{"resource":{"attributes":[${attributesJson(resource)}]},"scopeSpans":[${ofScope}]}]}`
-}
+/** Returns the frame of requests to `/v1/traces`, whose items are those of `spanJson`. */
+export const tracesFrame = (resource: Attributes): Frame => ({
+  start: `{"resourceSpans":[{"resource":{"attributes":[${attributesJson(resource)}]},"scopeSpans":[{"scope":${scope},"spans":[`,
+  separator: ',',
+  end: ']}]}]}',
+})
+
+/** Lines of the log become records only when they are sent: then the traces of their requests are known. */
+export const linesFrame: Frame = { start: '', separator: '\n', end: '' }
 
 export function spanJson(span: Span): string {
   const { traceId, spanId, parentId, state, links = [], startMs, endMs, error, sharedAttributes: shared = '' } = span
@@ -35,15 +40,20 @@ const linkJson = ({ traceId, spanId, state }: TraceContext): string =>
 
 const stateJson = (state: string | undefined): string => (state === undefined ? '' : `,"traceState":${textJson(state)}`)
 
-/** Returns the body of a request to `/v1/logs`. `lines` are lines of the log as JSON. */
+/** Returns the body of a request to `/v1/logs`. `lines` are lines of the log as JSON, in the frame `linesFrame`. */
 export function logsBody(
   resource: Attributes,
-  lines: readonly string[],
+  lines: string,
   traceOf: (requestId: string) => string | undefined,
-): string {
-  const records = lines.flatMap(line => recordJson(line, traceOf)).join(',')
+): Buffer {
+  const records = lines
+    .split(linesFrame.separator)
+    .flatMap(line => recordJson(line, traceOf))
+    .join(',')
   const ofScope = `{"scope":${scope},"logRecords":[${records}]}`
-  return `{"resourceLogs":[{"resource":{"attributes":[${attributesJson(resource)}]},"scopeLogs":[${ofScope}]}]}`
+  return Buffer.from(
+    `{"resourceLogs":[{"resource":{"attributes":[${attributesJson(resource)}]},"scopeLogs":[${ofScope}]}]}`,
+  )
 }
 
 const severities: Readonly<Record<string, number>> = { trace: 1, debug: 5, info: 9, warn: 13, error: 17, fatal: 21 }

@@ -7,11 +7,12 @@ const accepted: PostResult = { status: 200, problem: undefined }
 const unreachable: PostResult = { status: undefined, problem: 'connection refused' }
 
 function queueOf(answers: PostResult[], maxItems = 10) {
-  const batches: (readonly string[])[] = []
+  const batches: string[] = []
   const problems: string[] = []
   const queue = createExportQueue({
-    async post(batch) {
-      batches.push(batch)
+    frame: { start: '[', separator: ',', end: ']' },
+    async post(body) {
+      batches.push(body.toString())
       return answers.shift() ?? accepted
     },
     onProblem: problem => problems.push(problem),
@@ -26,14 +27,14 @@ test('items are gathered into a batch', async () => {
   const { queue, batches } = queueOf([])
   for (const item of ['1', '2', '3']) queue.add(item)
   await eventually(async () => queue.exported === 3)
-  assert.deepEqual(batches, [['1', '2', '3']])
+  assert.deepEqual(batches, ['[1,2,3]'])
 })
 
 test('a batch is sent again while the collector is unreachable or busy', async () => {
   const { queue, batches, problems } = queueOf([unreachable, { status: 503, problem: undefined }])
   queue.add('1')
   await eventually(async () => queue.exported === 1)
-  assert.deepEqual(batches, [['1'], ['1'], ['1']])
+  assert.deepEqual(batches, ['[1]', '[1]', '[1]'])
   assert.deepEqual(problems, ['connection refused', 'the collector returned status 503'])
 })
 

@@ -1,4 +1,5 @@
 import { pause } from '../../platform/timers.ts'
+import { type Batch, createBatches, type Frame } from './batches.ts'
 
 /** What the collector answered, or why it did not. */
 export interface PostResult {
@@ -8,13 +9,14 @@ export interface PostResult {
 }
 
 interface Options {
-  /** Sends a batch; never rejects. */
-  readonly post: (batch: readonly string[]) => Promise<PostResult>
+  readonly frame: Frame
+  /** Sends the bytes of a batch; never rejects. */
+  readonly post: (body: Buffer) => Promise<PostResult>
   /** Called when a batch cannot be sent. */
   readonly onProblem: (problem: string) => void
   /** Maximum number of queued items; 10,000 by default. */
   readonly maxItems?: number
-  /** Maximum total size of the queued items in characters; 16 million by default. */
+  /** Maximum total size of the queued items in bytes; 16 million by default. */
   readonly maxSize?: number
   /** How long items are gathered into a batch; 1,000 by default. */
   readonly gatherMs?: number
@@ -32,15 +34,15 @@ export interface ExportQueue {
   stop(graceMs: number): Promise<void>
 }
 
-const maxBatch = 200
-
 /** Status codes after which a collector accepts the same batch later. Source: OTLP 1.x, section Retryable responses. */
 const retryable: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 export function createExportQueue(options: Options): ExportQueue {
-  const { post, onProblem, maxItems = 10_000, maxSize = 16_000_000, gatherMs = 1_000, maxPauseMs = 30_000 } = options
-  let items: string[] = []
-  let size = 0
+  const { frame, post, onProblem, maxItems = 10_000, maxSize = 16_000_000 } = options
+  const { gatherMs = 1_000, maxPauseMs = 30_000 } = options
+  /** The batch that is being written; `full` are those before. */
+  const open = createBatches(frame)
+  let full: Batch[] = []
   let exported = 0
   let droppedByQueue = 0
   let droppedByCollector = 0
@@ -48,25 +50,31 @@ export function createExportQueue(options: Options): ExportQueue {
   let timer: NodeJS.Timeout | undefined
   const stopping = new AbortController()
 
+  const queuedItems = (): number => full.reduce((sum, { items }) => sum + items, open.items)
+  const queuedSize = (): number => full.reduce((sum, { size }) => sum + size, open.size)
+
   /** Sends one batch. Returns false when it should be sent again. */
-  async function sendBatch(): Promise<boolean> {
-    const batch = items.slice(0, maxBatch)
-    const { status, problem } = await post(batch)
+  async function send(batch: Batch): Promise<boolean> {
+    const { status, problem } = await post(batch.body())
     const isAccepted = status !== undefined && status < 300
     if (!isAccepted) onProblem(problem ?? `the collector returned status ${status}`)
     if (status === undefined || retryable.has(status)) return false
-    items = items.slice(batch.length)
-    for (const item of batch) size -= item.length
-    if (isAccepted) exported += batch.length
-    else droppedByCollector += batch.length
+    full = full.slice(1)
+    // What a collector rejected it may not have read, so those bytes may still be on their way.
+    if (isAccepted) open.reuse(batch)
+    if (isAccepted) exported += batch.items
+    else droppedByCollector += batch.items
     return true
   }
 
+  /** Sends what is queued, and then only full batches: a few items each time would cost most of a request. */
   async function sendAll(): Promise<void> {
     let pauseMs = gatherMs
-    while (items.length > 0) {
-      if (await sendBatch()) {
+    seal()
+    for (let batch = full[0]; batch; batch = full[0]) {
+      if (await send(batch)) {
         pauseMs = gatherMs
+        if (stopping.signal.aborted) seal()
         continue
       }
       if (stopping.signal.aborted) return
@@ -75,26 +83,36 @@ export function createExportQueue(options: Options): ExportQueue {
     }
   }
 
+  function seal(): void {
+    const batch = open.take()
+    if (batch) full.push(batch)
+  }
+
   function flush(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
     sending ??= sendAll().finally(() => {
       sending = undefined
+      if (open.items > 0 && !stopping.signal.aborted) flushLater()
     })
     return sending
   }
 
+  function flushLater(): void {
+    timer ??= setTimeout(() => void flush(), gatherMs).unref()
+  }
+
   return {
     add(item) {
-      if (stopping.signal.aborted || items.length >= maxItems || size + item.length > maxSize) {
+      if (stopping.signal.aborted || queuedItems() >= maxItems || queuedSize() + item.length > maxSize) {
         droppedByQueue++
         return
       }
-      items.push(item)
-      size += item.length
+      const batch = open.add(item)
+      if (batch) full.push(batch)
       if (sending) return
-      if (items.length >= maxBatch) void flush()
-      else timer ??= setTimeout(() => void flush(), gatherMs).unref()
+      if (batch) void flush()
+      else flushLater()
     },
     get exported() {
       return exported
@@ -110,8 +128,9 @@ export function createExportQueue(options: Options): ExportQueue {
       const late = new AbortController()
       await Promise.race([flush(), pause(graceMs, late.signal)])
       late.abort()
-      droppedByQueue += items.length
-      items = []
+      droppedByQueue += queuedItems()
+      open.take()
+      full = []
     },
   }
 }

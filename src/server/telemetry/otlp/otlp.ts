@@ -5,9 +5,9 @@ import type { Log, LogStream } from '../../platform/log.ts'
 import type { Attributes } from '../../platform/otlp.ts'
 import { createOutbound } from '../../platform/outbound.ts'
 import { Recent } from '../../platform/recent.ts'
-import { smallRequest } from '../../platform/small-request.ts'
+import { createSmallClient } from '../../platform/small-request.ts'
 import type { ExportCounts } from '../metrics/metrics.ts'
-import { logsBody, spanJson, tracesBody } from './encoding.ts'
+import { linesFrame, logsBody, spanJson, tracesFrame } from './encoding.ts'
 import { createExportQueue, type ExportQueue, type PostResult } from './export-queue.ts'
 import type { Span } from './span.ts'
 
@@ -44,9 +44,12 @@ export function createOtlp(settings: OtlpSettings): Otlp {
   // The operator names the collector, which is often a private address.
   const outbound = createOutbound({ allow: [`${host}:${port || (protocol === 'https:' ? '443' : '80')}`] })
 
-  async function post(path: string, body: string): Promise<PostResult> {
+  // Its connections stay open: at full load there are tens of batches a second.
+  const client = createSmallClient(outbound, endpoint)
+
+  async function post(path: string, body: Buffer): Promise<PostResult> {
     try {
-      const { status } = await smallRequest(outbound, {
+      const { status } = await client.send({
         method: 'POST',
         url: `${endpoint}${path}`,
         headers: { 'content-type': 'application/json', ...headers },
@@ -69,15 +72,17 @@ export function createOtlp(settings: OtlpSettings): Otlp {
 
   const traces = new Recent<string>(maxTraces)
   const spans = createExportQueue({
-    post: batch => post('/v1/traces', tracesBody(resource, batch)),
+    frame: tracesFrame(resource),
+    post: body => post('/v1/traces', body),
     onProblem,
   })
   const lines = settings.exportsLogs
     ? createExportQueue({
-        post: batch =>
+        frame: linesFrame,
+        post: body =>
           post(
             '/v1/logs',
-            logsBody(resource, batch, id => traces.get(id)),
+            logsBody(resource, body.toString(), id => traces.get(id)),
           ),
         onProblem,
       })
@@ -104,6 +109,7 @@ export function createOtlp(settings: OtlpSettings): Otlp {
     counts: () => [countsOf('traces', spans), ...(lines ? [countsOf('logs', lines)] : [])],
     async stop() {
       await Promise.all([spans.stop(stopMs), lines?.stop(stopMs)])
+      await client.close()
     },
   }
 }

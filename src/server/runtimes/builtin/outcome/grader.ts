@@ -50,15 +50,17 @@ export function graderRequest({ model, outcome, messages, answer, room, problem 
   return bodyWith(transcriptOf(messages, Math.min(maxRecordBytes, left * bytesPerToken)))
 }
 
-function question({ description, rubric }: GraderInput['outcome'], record: string, problem: string | undefined): string {
+function question(
+  { description, rubric }: GraderInput['outcome'],
+  record: string,
+  problem: string | undefined,
+): string {
   const again = problem === undefined ? '' : `\n\nYour last answer ${problem}. Answer with the JSON object alone.`
   return `<task>\n${description}\n</task>\n\n<rubric>\n${rubric}\n</rubric>\n\n<record>\n${record}\n</record>${again}`
 }
 
 /** A verdict of the grader, or why its answer is none. */
-export type Graded =
-  | { readonly result: GraderResult; readonly explanation: string }
-  | { readonly problem: string }
+export type Graded = { readonly result: GraderResult; readonly explanation: string } | { readonly problem: string }
 
 type GraderResult = Extract<OutcomeVerdict, 'satisfied' | 'needs_revision' | 'failed'>
 

@@ -49,7 +49,13 @@ function rigSaying(grades: readonly (string | Error)[], onGrade: (at: number) =>
       for (const frame of messageFrames({ ...message, content, stop_reason: 'end_turn', usage: fullUsage(10, 5) }))
         sink.data(Buffer.from(frame))
       sink.end()
-      return { outcome: 'completed', status: 200, stopReason: undefined, usage: {} as never, firstContentMs: 1 } as const
+      return {
+        outcome: 'completed',
+        status: 200,
+        stopReason: undefined,
+        usage: {} as never,
+        firstContentMs: 1,
+      } as const
     },
   }
   return { work, graded, deps: { gateway, ...rigOver([]) } }
@@ -172,7 +178,14 @@ test('a grader that cannot be asked ends the evaluation and the run', async () =
 })
 
 test('an evaluation that a budget stops continues later', async () => {
-  const cause = { type: 'budget_reached', scope: 'session', scope_id: 'ses_1', max_usd: 1, needed_usd: 2, resets_at: null }
+  const cause = {
+    type: 'budget_reached',
+    scope: 'session',
+    scope_id: 'ses_1',
+    max_usd: 1,
+    needed_usd: 2,
+    resets_at: null,
+  }
   const stop = new AppError('budget_exceeded', 'budget of session ses_1 is used up', { cause })
   const paused = await runOn(rigSaying([stop]), [asked])
   const last = paused.at(-1)
