@@ -184,24 +184,32 @@ export interface StoredOutcome {
   readonly ended_at: Date | null
 }
 
-/** A prompt that ended without a final verdict. */
+/** Results of prompts that ended without a final verdict. */
 const endedWithout = { done: 'failed', error: 'failed', cancelled: 'interrupted' } as const
 
+type Progress = Pick<PromptOutcome, keyof typeof progress>
+
 /** Returns the state of an outcome. The end of the prompt decides when the grader had no last word. */
-export function progressOf({ outcome_state: last, state, ended_at }: StoredOutcome) {
-  const iteration = last?.iteration ?? 0
-  const explanation = last?.explanation ?? null
+export function progressOf({ outcome_state: last, state, ended_at }: StoredOutcome): Progress {
+  const { iteration = 0, explanation = null } = last ?? {}
+  const end = ended_at?.toISOString() ?? null
   if (last && isFinal(last.result)) {
-    const at = last.completed_at === undefined ? ended_at : new Date(last.completed_at)
-    return { result: last.result, iteration, explanation, completed_at: at?.toISOString() ?? null }
+    const { completed_at } = last
+    const at = completed_at === undefined ? end : new Date(completed_at).toISOString()
+    return { result: last.result, iteration, explanation, completed_at: at }
   }
-  if (state === 'waiting' || state === 'running') {
-    const isEvaluating = last?.result === 'evaluating'
-    const current = last && !isEvaluating ? iteration + 1 : iteration
-    const result = state === 'waiting' && !last ? 'pending' : isEvaluating ? 'evaluating' : 'running'
-    return { result, iteration: current, explanation, completed_at: null } as const
+  if (state === 'waiting' || state === 'running') return unfinished(last, state)
+  return { result: endedWithout[state], iteration, explanation, completed_at: end }
+}
+
+function unfinished(last: OutcomeState | null, state: 'waiting' | 'running'): Progress {
+  if (!last) {
+    const result = state === 'waiting' ? 'pending' : 'running'
+    return { result, iteration: 0, explanation: null, completed_at: null }
   }
-  return { result: endedWithout[state], iteration, explanation, completed_at: ended_at?.toISOString() ?? null }
+  const { iteration, explanation } = last
+  if (last.result === 'evaluating') return { result: 'evaluating', iteration, explanation, completed_at: null }
+  return { result: 'running', iteration: iteration + 1, explanation, completed_at: null }
 }
 
 type FinalVerdict = Exclude<OutcomeVerdict, 'needs_revision'>

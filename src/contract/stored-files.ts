@@ -59,9 +59,7 @@ export const storedFileRoutes = {
     body: Type.Object({
       file: Type.String({ format: 'binary', description: 'Exactly one file of at most 512 MB' }),
       purpose: Type.Optional(
-        Type.String({
-          description: `Required in OpenAI’s format: ${filePurposes.map(name => `\`${name}\``).join(', ')}`,
-        }),
+        Type.String({ description: `Required in OpenAI’s format: ${filePurposes.map(name => `\`${name}\``).join(', ')}` }),
       ),
       'expires_after[anchor]': Type.Optional(Type.Literal('created_at')),
       'expires_after[seconds]': Type.Optional(

@@ -49,9 +49,7 @@ export function serveStoredFiles(app: FastifyInstance, { files }: Deps): void {
   })
 }
 
-const shapedFor = (
-  headers: FastifyRequest['headers'],
-): ((file: FileInfo) => ReturnType<typeof openAiFile | typeof anthropicFile>) =>
+const shapedFor = (headers: FastifyRequest['headers']): ((file: FileInfo) => ReturnType<typeof openAiFile | typeof anthropicFile>) =>
   vendorOf(headers) === 'anthropic' ? anthropicFile : openAiFile
 
 function serveUpload(app: FastifyInstance, files: Files): void {

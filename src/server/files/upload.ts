@@ -62,8 +62,7 @@ export async function receiveUpload(request: IncomingMessage, { files, owner, ve
 }
 
 function rejectPart({ name, isFile }: FormPart, hasFile: boolean): void {
-  if (name !== 'file')
-    throw invalid(`form field ${JSON.stringify(name.slice(0, 64))} is a file; send the file as "file"`)
+  if (name !== 'file') throw invalid(`form field ${JSON.stringify(name.slice(0, 64))} is a file; send the file as "file"`)
   if (!isFile) throw invalid('form field file has no filename; send the file as a file')
   if (hasFile) throw invalid('the form has two files; upload one file per request')
 }

@@ -68,6 +68,15 @@ export function createSessions(deps: Deps) {
     return agent_version === null ? undefined : modeIn(await deps.agents.versionConfig(agent_id, agent_version))
   }
 
+  /** Returns the mode of a prompt. Throws `invalid_request` for one that the runtime does not support. */
+  async function modeOf(row: FixedFacts, { mode: asked, outcome }: Pick<SentPrompt, 'mode' | 'outcome'>) {
+    const byDefault = await busyModeOf(row)
+    const mode = outcome ? outcomeMode(asked, byDefault) : (asked ?? byDefault)
+    if (mode === 'steer' && !(await deps.runtimes.find(row.runtime))?.capabilities.steer)
+      throw invalid(`mode "steer" is not supported by runtime ${row.runtime}`)
+    return mode
+  }
+
   /** Throws `invalid_request` for a schema that cannot be checked, or that the runtime does not support. */
   async function checkSchema({ runtime }: FixedFacts, schema: NonNullable<PromptWrite['outputSchema']>): Promise<void> {
     if (!(await deps.runtimes.find(runtime))?.capabilities.typed_results) {
@@ -135,13 +144,9 @@ export function createSessions(deps: Deps) {
     async prompt(id: string, { parts, outcome, ...prompt }: SentPrompt, { caller, idempotency }: By): Promise<string> {
       const row = await sessionCache.find(id, caller.ownerScope)
       if (!row) throw new AppError('not_found', 'session not found')
-      const busyMode = await busyModeOf(row)
-      const mode = outcome ? outcomeMode(prompt.mode, busyMode) : (prompt.mode ?? busyMode)
+      const mode = await modeOf(row, { mode: prompt.mode, outcome })
       if (prompt.outputSchema) await checkSchema(row, prompt.outputSchema)
       if (outcome) await checkOutcomes(deps, { runtime: row.runtime, field: 'outcome' })
-      if (mode === 'steer' && !(await deps.runtimes.find(row.runtime))?.capabilities.steer) {
-        throw invalid(`mode "steer" is not supported by runtime ${row.runtime}`)
-      }
       const said = await creation.prepare(row, sentParts(parts, 'parts'), caller)
       const prepared = outcome ? withOutcome(said, outcome) : said
       const target = { id, caller, prompt: { ...prompt, ...prepared, mode } }

@@ -110,8 +110,7 @@ export class Conversation {
         })
         break
       case 'session.prompt_ended':
-        this.#prompts.delete(event.prompt_id ?? '')
-        if (event.reason === 'forked') this.#dropInstruction()
+        this.#endPrompt(event)
         break
       case 'span.outcome_evaluation_end':
         this.#instruct(event)
@@ -264,6 +263,12 @@ export class Conversation {
     const at = Date.parse(event.processed_at ?? '')
     if (retry?.type !== 'retrying' || Number.isNaN(at)) this.#failed = undefined
     else this.#failed = { count: retry.attempt ?? 1, since: this.#failed?.since ?? at }
+  }
+
+  /** A fork does not continue the prompts of the session that it copies. */
+  #endPrompt({ prompt_id = '', reason }: EventOf<'session.prompt_ended'>): void {
+    this.#prompts.delete(prompt_id)
+    if (reason === 'forked') this.#dropInstruction()
   }
 
   /** The feedback of a grader is the agent's next turn, which gets its own try to repair an invalid answer. */

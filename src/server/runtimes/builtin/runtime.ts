@@ -86,27 +86,30 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
 const isReadTool = (name: string): boolean => builtinTools.find(tool => tool.name === name)?.reads ?? true
 
 async function* steps(run: Run): AsyncGenerator<Events> {
-  const { context, session } = run
-  const { outcome } = run.prompt
   yield* settleInterrupted(run)
   if (run.prompt.kind === 'compact') return yield* compactOnRequest(run)
   if (run.tools.warnings.length > 0)
     yield run.tools.warnings.map(warning => ({ type: 'session.warning', warning }) as const)
-  const maxTurns = Number(session.config['max_turns'] ?? defaultMaxTurns)
-  for (let turn = 0; ; ) {
-    if (context.signal.aborted || context.isDraining()) return
-    if (outcome && run.conversation.outcomes.evaluationOf(outcome)) {
-      if (!(yield* evaluate(run, outcome))) return
-      continue
-    }
-    if (turn++ >= maxTurns) break
+  const maxTurns = Number(run.session.config['max_turns'] ?? defaultMaxTurns)
+  for (let turn = 0; turn < maxTurns; turn++) {
+    if (!(yield* evaluateAnswer(run)) || isOver(run)) return
     // A question to a person may still be open from before a crash.
     if (run.conversation.openToolUses.length === 0 && !(yield* requestModel(run))) return
     if (!(yield* callTools(run))) return
   }
+  if (!(yield* evaluateAnswer(run))) return
   yield [
     failed('tool_use_limit_reached_error', `the run reached its limit of ${maxTurns} turns; send a prompt to continue`),
   ]
+}
+
+const isOver = ({ context }: Run): boolean => context.signal.aborted || context.isDraining()
+
+/** Lets the grader judge an answer whose evaluation has begun. Returns false when the run has ended or must be handed over. */
+async function* evaluateAnswer(run: Run): AsyncGenerator<Events, boolean> {
+  const { outcome } = run.prompt
+  if (!outcome || !run.conversation.outcomes.evaluationOf(outcome)) return true
+  return isOver(run) ? false : yield* evaluate(run, outcome)
 }
 
 /** Gives every tool call that a crash interrupted a result, and closes a model request without an end. */

@@ -156,6 +156,25 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
     return true
   }
 
+  /**
+   * Stops the running prompt for one that interrupts, and logs the outcome of one that has one. Returns the id of the
+   * prompt that was queued under the same message id before; then nothing is done.
+   */
+  async function beginBefore(
+    on: Queryable,
+    { target: { id: sessionId, prompt }, id }: { readonly target: PromptTarget; readonly id: string },
+    unpublished: Appended[],
+  ): Promise<string | undefined> {
+    const { messageId, mode, outcome } = prompt
+    if (mode !== 'interrupt' && !outcome) return undefined
+    await store.lock(on, sessionId)
+    const before = messageId === undefined ? undefined : await prompts.withMessageId(on, sessionId, messageId)
+    if (before !== undefined) return before
+    if (mode === 'interrupt') await requestStop(on, sessionId, unpublished)
+    if (outcome) unpublished.push(await eventLog.appendByCaller(on, sessionId, [outcomeDefined(outcome, id)]))
+    return undefined
+  }
+
   return {
     requestStop,
 
@@ -213,23 +232,16 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
      */
     async enqueue(on: Queryable, target: PromptTarget, unpublished: Appended[]): Promise<string> {
       const { id: sessionId, caller, prompt } = target
-      const { messageId, outputSchema, outcome } = prompt
       const { given, message } = newPrompt(sessionId, caller, prompt)
       const { id } = given
-      if (given.mode === 'interrupt' || outcome) {
-        await store.lock(on, sessionId)
-        const before = messageId === undefined ? undefined : await prompts.withMessageId(on, sessionId, messageId)
-        if (before !== undefined) return before
-      }
-      if (given.mode === 'interrupt') await requestStop(on, sessionId, unpublished)
-      const defined = outcome && (await eventLog.appendByCaller(on, sessionId, [outcomeDefined(outcome, id)]))
+      const before = await beginBefore(on, { target, id }, unpublished)
+      if (before !== undefined) return before
       const accepted = await prompts.accept(on, given, { message, maxWaiting })
       const rejection = rejections[accepted.outcome]
       if (rejection) throw rejection()
       if (accepted.outcome === 'known') return accepted.promptId
-      if (outputSchema) await prompts.setOutputSchema(on, id, outputSchema)
-      if (outcome) await prompts.setOutcome(on, id, outcome)
-      if (defined) unpublished.push(defined)
+      if (prompt.outputSchema) await prompts.setOutputSchema(on, id, prompt.outputSchema)
+      if (prompt.outcome) await prompts.setOutcome(on, id, prompt.outcome)
       await prompt.attach?.(on, sessionId)
       unpublished.push({ sessionId, events: accepted.events })
       wakeUps.send(on, sessionId)
