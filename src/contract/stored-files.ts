@@ -6,8 +6,11 @@ import { DateTime, Nullable } from './schemas.ts'
 /** What callers may upload a file for. The service itself stores files with other purposes, such as `batch_output`. */
 export const filePurposes = ['assistants', 'batch', 'evals', 'fine-tune', 'user_data', 'vision'] as const
 
-/** Shortest and longest `expires_after[seconds]`. */
-export const fileLifetimeS = { min: 3_600, max: 2_592_000 } as const
+/** Shortest and longest lifetime, in seconds: `expires_after[seconds]` of OpenAI, `expires_in_seconds` of Anthropic. */
+export const fileLifetimeS = { min: 3_600, openai: 2_592_000, anthropic: 7_776_000 } as const
+
+/** Maximum number of `ids` of a list. */
+const maxIds = 100
 
 /** File in OpenAI's format. */
 export const OpenAiFile = named(
@@ -35,6 +38,7 @@ export const AnthropicFile = named(
     mime_type: Type.String(),
     size_bytes: Type.Integer(),
     created_at: DateTime,
+    expires_at: Nullable(DateTime),
     downloadable: Type.Literal(true),
   }),
 )
@@ -59,14 +63,23 @@ export const storedFileRoutes = {
     body: Type.Object({
       file: Type.String({ format: 'binary', description: 'Exactly one file of at most 512 MB' }),
       purpose: Type.Optional(
-        Type.String({ description: `Required in OpenAI’s format: ${filePurposes.map(name => `\`${name}\``).join(', ')}` }),
+        Type.String({
+          description: `Required in OpenAI’s format: ${filePurposes.map(name => `\`${name}\``).join(', ')}`,
+        }),
       ),
       'expires_after[anchor]': Type.Optional(Type.Literal('created_at')),
       'expires_after[seconds]': Type.Optional(
         Type.Integer({
           minimum: fileLifetimeS.min,
-          maximum: fileLifetimeS.max,
+          maximum: fileLifetimeS.openai,
           description: 'Lifetime; without it the file stays until it is deleted',
+        }),
+      ),
+      expires_in_seconds: Type.Optional(
+        Type.Integer({
+          minimum: fileLifetimeS.min,
+          maximum: fileLifetimeS.anthropic,
+          description: 'The lifetime in Anthropic’s format',
         }),
       ),
     }),
@@ -96,11 +109,18 @@ export const storedFileRoutes = {
       purpose: Type.Optional(Type.String({ maxLength: 100, description: 'OpenAI’s format: files with this purpose' })),
       after_id: Id('Anthropic’s format: files after this one'),
       before_id: Id('Anthropic’s format: files before this one'),
+      page: Id('Anthropic’s format: `next_page` of the previous page'),
+      'ids[]': Type.Optional(
+        Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: maxIds })], {
+          description: 'Anthropic’s format: only these files, in one page',
+        }),
+      ),
+      scope_id: Type.Optional(Type.String({ description: 'Not supported: files have no scope' })),
     }),
     responses: {
       200: Type.Union([
         Type.Object({ object: Type.Literal('list'), data: Type.Array(OpenAiFile), ...page }),
-        Type.Object({ data: Type.Array(AnthropicFile), ...page }),
+        Type.Object({ data: Type.Array(AnthropicFile), ...page, next_page: Nullable(Type.String()) }),
       ]),
     },
     summary: 'List files',

@@ -125,7 +125,11 @@ test('openai: a file is uploaded, listed, retrieved, read, used on a model of An
 
 test('@anthropic-ai/sdk: the same, used on a model of OpenAI’s format', async () => {
   const { files } = anthropic.beta
-  const first = await files.upload({ file: await toFile(Buffer.from(csv), 'städte.csv', { type: 'text/csv' }) })
+  const first = await files.upload({
+    file: await toFile(Buffer.from(csv), 'städte.csv', { type: 'text/csv' }),
+    expires_in_seconds: 7_776_000,
+  })
+  assert.equal(Date.parse(first.expires_at ?? '') - Date.parse(first.created_at), 7_776_000_000)
   const file = await files.upload({ file: await toFile(pdf, 'a.pdf', { type: 'application/octet-stream' }) })
   assert.deepEqual(
     [file.type, file.filename, file.mime_type, file.size_bytes, file.downloadable],
@@ -134,6 +138,13 @@ test('@anthropic-ai/sdk: the same, used on a model of OpenAI’s format', async 
   const listed: string[] = []
   for await (const { id } of files.list({ limit: 1 })) listed.push(id)
   assert.deepEqual(listed.slice(0, 2), [file.id, first.id])
+  const some: string[] = []
+  for await (const { id } of files.list({ ids: [first.id, 'file_none'] })) some.push(id)
+  assert.deepEqual(some, [first.id])
+  const header = { headers: { 'anthropic-beta': 'files-api-2025-04-14' } }
+  type Page = { data: { id: string }[]; has_more: boolean }
+  const before = await sendOk<Page>(service, `GET /v1/files?before_id=${first.id}&limit=1`, header)
+  assert.deepEqual([before.data[0]?.id, before.has_more], [file.id, false])
   assert.deepEqual(await files.retrieveMetadata(file.id), file)
   assert.equal(await (await files.download(first.id)).text(), csv)
   const answer = await anthropic.beta.messages.create({
@@ -233,12 +244,14 @@ test('a file of another principal does not exist', async () => {
 
 test('a prompt names an uploaded file, and the session has a copy', async () => {
   const id = await uploaded(csv, 'städte.csv')
-  const session = await sendOk<{ id: string }>(service, 'POST /session', { body: { model: 'claude' } })
+  const session = await sendOk<{ id: string }>(service, 'POST /session', { body: {} })
   const parts = [
     { type: 'file', file_id: id, name: 'cities.csv' },
     { type: 'text', text: 'Read it' },
   ]
-  const answer = await send(service, `POST /session/${session.id}/prompt_async`, { body: { parts } })
+  const answer = await send(service, `POST /session/${session.id}/prompt_async`, {
+    body: { model: { modelID: 'demo' }, parts },
+  })
   assert.equal(answer.status, 204, answer.text)
   await sendOk(service, `DELETE /v1/files/${id}`)
   const { data } = await sendOk<{ data: Prompt[] }>(service, `GET /session/${session.id}/prompts`)
@@ -257,7 +270,7 @@ test('a prompt names an uploaded file, and the session has a copy', async () => 
     { type: 'file', file_id: 'x', data: 'YQ==' },
   ]) {
     const { status, text } = await send(service, `POST /session/${session.id}/prompt_async`, {
-      body: { parts: [part] },
+      body: { model: { modelID: 'demo' }, parts: [part] },
     })
     assert.equal(status, 400)
     assert.match(text, /parts\[0\]\.file_id(: file file_\w+ not found| and parts\[0\]\.data exclude each other)/)
@@ -299,7 +312,8 @@ test('bad uploads are rejected with the reason, and nothing of them is left', as
   }
   const json = await send(service, 'POST /v1/files', { body: { file: 'x' } })
   assert.equal(json.status, 415)
-  const tooLarge = await upload(Buffer.from('x'), { 'content-length': String(600 * 1024 * 1024) })
+  const lying = { 'content-length': String(600 * 1024 * 1024), connection: 'close' }
+  const tooLarge = await upload(Buffer.from('x'), lying)
   assert.equal(tooLarge.status, 413)
   const unknown = await upload(formOf([fileField('a'), purpose, { name: 'colour', content: 'red' }]))
   assert.deepEqual([unknown.status, unknown.headers['x-switchyard-ignored']], [200, 'colour'])
@@ -331,8 +345,8 @@ async function lyingUpload(more: number): Promise<string> {
 
 test('an upload with a wrong length, or whose connection is cut, leaves nothing', async () => {
   const before = await rowsOf('select id from files order by id')
-  const shorter = await lyingUpload(-20)
-  assert.match(shorter, /^HTTP\/1\.1 400 [\s\S]*truncated: the form has no closing boundary/)
+  // The end of the form is then the start of a next request, which is malformed.
+  assert.match(await lyingUpload(-20), /^HTTP\/1\.1 400 /)
   await lyingUpload(500)
   await eventually(async () => (await leftovers()) === 0)
   assert.deepEqual(await rowsOf('select id from files order by id'), before)

@@ -28,10 +28,7 @@ export function addFileCommands(program: Command, registry: Registry): void {
     name: 'ls',
     route: storedFileRoutes.list,
     text: 'list files, newest first',
-    fields: [
-      { field: 'purpose' },
-      { field: 'after', value: 'id', text: 'list the files after this one' },
-    ],
+    fields: [{ field: 'purpose' }, { field: 'after', value: 'id', text: 'list the files after this one' }],
     show: (page, context) => {
       rows(
         filesOf,
@@ -90,9 +87,7 @@ function addUpload(group: Command, { doing }: Registry): void {
     .command('upload')
     .description('upload a file and print its id')
     .addArgument(new Argument('<path>', 'path of the file').argParser(someText))
-    .addOption(
-      new Option('--purpose <name>', 'what the file is for').choices([...filePurposes]).default('user_data'),
-    )
+    .addOption(new Option('--purpose <name>', 'what the file is for').choices([...filePurposes]).default('user_data'))
     .option('--expires <seconds>', 'delete the file after this time, 3600 to 2592000; default: never')
     .action(
       doing<UploadOptions>(async ({ client, out }, { purpose, expires }, [path = '']) => {

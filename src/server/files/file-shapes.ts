@@ -14,12 +14,20 @@ export const openAiFile = ({ id, bytes, created_at, expires_at, filename, purpos
   status: 'processed',
 })
 
-export const anthropicFile = ({ id, filename, media_type, bytes, created_at }: FileInfo): AnthropicFile => ({
+export const anthropicFile = ({
+  id,
+  filename,
+  media_type,
+  bytes,
+  created_at,
+  expires_at,
+}: FileInfo): AnthropicFile => ({
   id,
   type: 'file',
   filename,
   mime_type: media_type,
   size_bytes: bytes,
   created_at: created_at.toISOString(),
+  expires_at: expires_at?.toISOString() ?? null,
   downloadable: true,
 })

@@ -97,9 +97,14 @@ export function fileStore(pool: Pool) {
         const hashes = pieces.map(bytesOf)
         const values = [id, owner, purpose, filename, media_type, bytes, bytesOf(sha256), hashes, expiresInS ?? null]
         const stored = toFile((await sql(insertText, values)).rows[0] as Row)
-        const { rows } = await sql('update workspace_blobs set loose_since = null where owner_id = $1 returning hash', [id])
+        const { rows } = await sql('update workspace_blobs set loose_since = null where owner_id = $1 returning hash', [
+          id,
+        ])
         if (rows.length !== new Set(pieces).size)
-          throw new AppError('conflict', 'the upload took longer than a day, and its content was deleted; send it again')
+          throw new AppError(
+            'conflict',
+            'the upload took longer than a day, and its content was deleted; send it again',
+          )
         await onChange(sql, stored)
         return stored
       })

@@ -66,9 +66,10 @@ test('a file is read as it was stored, by its owner only, and its content surviv
   await assert.rejects(files.get('ana', file.id), { code: 'not_found' })
   await retention.sweep()
   assert.equal(await pieces(), 0)
-  const { rows } = await pool.query<{ action: string }>('select action from audit_log where object_id = $1 order by id', [
-    file.id,
-  ])
+  const { rows } = await pool.query<{ action: string }>(
+    'select action from audit_log where object_id = $1 order by id',
+    [file.id],
+  )
   assert.deepEqual(
     rows.map(({ action }) => action),
     ['file.create', 'file.delete'],
@@ -83,7 +84,10 @@ test('files of an owner are limited together, also when they are stored concurre
   for (const result of results) {
     if (result.status !== 'rejected') continue
     assert.equal(result.reason.code, 'payload_too_large')
-    assert.match(result.reason.message, /^files of limited would exceed limits\.files_bytes \(3000000 bytes, \d+ of them/)
+    assert.match(
+      result.reason.message,
+      /^files of limited would exceed limits\.files_bytes \(3000000 bytes, \d+ of them/,
+    )
   }
   await assert.rejects(stored('limited', randomBytes(300_000)), { code: 'payload_too_large' })
   await stored('limited', Buffer.alloc(100))
@@ -99,7 +103,10 @@ test('a failed upload leaves nothing', async () => {
   }
   await assert.rejects(files.create(broken(), fields, by('ana')), /connection lost/)
   await assert.rejects(stored('ana', Buffer.alloc(0)), /file is empty/)
-  await assert.rejects(stored('ana', Buffer.from('no'), { mediaType: 'image/png' }), /image\/png, but the content is not/)
+  await assert.rejects(
+    stored('ana', Buffer.from('no'), { mediaType: 'image/png' }),
+    /image\/png, but the content is not/,
+  )
   await files.discard(await files.receive('ana', inChunks(randomBytes(1_500_000))))
   await retention.sweep()
   assert.deepEqual([await pieces(), await files.list('ana', { order: 'desc', limit: 10 })], [0, []])

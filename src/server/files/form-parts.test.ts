@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { formParts } from './form-parts.ts'
 
 const line = '\r\n'
-const part = (head: string, content: string) => `--x${line}Content-Disposition: form-data; ${head}${line}${line}${content}${line}`
-const tricky = `--x is content${line}--xy${line}--${line}\0ÿ${line}${line}--x`
+const part = (head: string, content: string) =>
+  `--x${line}Content-Disposition: form-data; ${head}${line}${line}${content}${line}`
+const tricky = `--x is content${line}--xy${line}--${line}\0ÿ${line}${line}--xz`
 const whole = `a preamble${line}${part(`name="file"; filename="a%22b.txt"${line}Content-Type: text/plain`, tricky)}${part(
   'name="purpose"',
   'user_data',
@@ -17,7 +18,10 @@ async function* chunksOf(text: string, size: number): AsyncGenerator<Buffer> {
 
 async function read(text: string, { size = 7, maxBytes = 100_000 } = {}) {
   const parts: (readonly unknown[])[] = []
-  for await (const { name, filename, contentType, content } of formParts(chunksOf(text, size), { boundary: 'x', maxBytes }))
+  for await (const { name, filename, contentType, content } of formParts(chunksOf(text, size), {
+    boundary: 'x',
+    maxBytes,
+  }))
     parts.push([name, filename, contentType, Buffer.concat(await Array.fromAsync(content)).toString()])
   return parts
 }

@@ -34,5 +34,7 @@ export async function* receivedChunks(
     throw new AppError('invalid_request', 'request body was truncated', { cause })
   } finally {
     clearTimeout(timer)
+    // Releases the request, whose rest the server then reads and drops. Not awaited: a read may be pending.
+    void chunks.return?.()
   }
 }

@@ -19,17 +19,14 @@ interface Deps {
 /** Serves files in the formats of both vendors. Uploads and downloads are binary, so they are bound by hand. */
 export function serveStoredFiles(app: FastifyInstance, { files }: Deps): void {
   bind(app, storedFileRoutes.list, async ({ query }, { principal }, { raw }) => {
-    const isAnthropic = vendorOf(raw.headers) === 'anthropic'
-    const page = isAnthropic ? anthropicPage(query) : openAiPage(query)
-    const rows = await files.list(principal, { ...page, limit: page.limit + 1 })
-    const has_more = rows.length > page.limit
-    // The extra row of a page that is read backwards is its first one.
-    const isBackwards = page.before !== undefined && page.after === undefined
-    const shown = isBackwards ? rows.slice(-page.limit) : rows.slice(0, page.limit)
-    const ends = { has_more, first_id: shown[0]?.id ?? null, last_id: shown.at(-1)?.id ?? null }
-    return isAnthropic
-      ? { data: shown.map(anthropicFile), ...ends }
-      : { object: 'list' as const, data: shown.map(openAiFile), ...ends }
+    if (vendorOf(raw.headers) === 'openai') {
+      const { rows, ...ends } = await pageOf(files, principal, openAiPage(query))
+      return { object: 'list' as const, data: rows.map(openAiFile), ...ends }
+    }
+    const ids = query['ids[]']
+    if (ids !== undefined) return namedFiles(await files.among(principal, [ids].flat()), query)
+    const { rows, ...ends } = await pageOf(files, principal, anthropicPage(query))
+    return { data: rows.map(anthropicFile), ...ends, next_page: ends.has_more ? ends.last_id : null }
   })
   bind(app, storedFileRoutes.get, async ({ params }, { principal }, { raw }) =>
     shapedFor(raw.headers)(await files.get(principal, params.file_id)),
@@ -49,7 +46,9 @@ export function serveStoredFiles(app: FastifyInstance, { files }: Deps): void {
   })
 }
 
-const shapedFor = (headers: FastifyRequest['headers']): ((file: FileInfo) => ReturnType<typeof openAiFile | typeof anthropicFile>) =>
+const shapedFor = (
+  headers: FastifyRequest['headers'],
+): ((file: FileInfo) => ReturnType<typeof openAiFile | typeof anthropicFile>) =>
   vendorOf(headers) === 'anthropic' ? anthropicFile : openAiFile
 
 function serveUpload(app: FastifyInstance, files: Files): void {
@@ -105,18 +104,48 @@ function serveContent(app: FastifyInstance, files: Files): void {
 const encoded = (name: string): string =>
   encodeURIComponent(name).replaceAll(/['()*]/g, sign => `%${sign.charCodeAt(0).toString(16)}`)
 
+/** Returns a page of a list and its ends. */
+async function pageOf(files: Files, owner: string, page: FilesPage) {
+  const found = await files.list(owner, { ...page, limit: page.limit + 1 })
+  // The extra row of a page that is read backwards is its first one.
+  const isBackwards = page.before !== undefined && page.after === undefined
+  const rows = isBackwards ? found.slice(-page.limit) : found.slice(0, page.limit)
+  return {
+    rows,
+    has_more: found.length > page.limit,
+    first_id: rows[0]?.id ?? null,
+    last_id: rows.at(-1)?.id ?? null,
+  }
+}
+
 type Query = Input<typeof storedFileRoutes.list>['query']
 
-function openAiPage({ limit = 10_000, after, order = 'desc', purpose, after_id, before_id }: Query): FilesPage {
-  if (after_id !== undefined || before_id !== undefined)
-    throw invalid('after_id and before_id need a header anthropic-version; use after')
+function openAiPage({ limit = 10_000, after, order = 'desc', purpose, ...others }: Query): FilesPage {
+  const [foreign] = Object.keys(others).filter(name => anthropicNames.has(name))
+  if (foreign) throw invalid(`${foreign} needs a header anthropic-version; use after, limit, order and purpose`)
   return { limit, after, order, purpose }
 }
 
-function anthropicPage({ limit = 20, after, order, purpose, after_id, before_id }: Query): FilesPage {
-  if (after !== undefined || order !== undefined || purpose !== undefined)
-    throw invalid('after, order and purpose are not parameters of Anthropic’s format; use after_id or before_id')
+const anthropicNames: ReadonlySet<string> = new Set(['after_id', 'before_id', 'page', 'ids[]', 'scope_id'])
+
+function anthropicPage({ limit = 20, after_id, before_id, page, ...others }: Query): FilesPage {
+  rejectForeign(others)
   if (limit > 1_000) throw invalid('limit must be at most 1000')
-  if (after_id !== undefined && before_id !== undefined) throw invalid('after_id and before_id exclude each other')
-  return { limit, after: after_id, before: before_id, order: 'desc' }
+  const [cursor, second] = [page, after_id, before_id].filter(id => id !== undefined)
+  if (second !== undefined) throw invalid('page, after_id and before_id exclude each other')
+  return { limit, after: before_id === undefined ? cursor : undefined, before: before_id, order: 'desc' }
+}
+
+function namedFiles(found: readonly FileInfo[], { limit, page, after_id, before_id, 'ids[]': _, ...others }: Query) {
+  rejectForeign(others)
+  if ([limit, page, after_id, before_id].some(given => given !== undefined))
+    throw invalid('ids excludes limit, page, after_id and before_id')
+  const data = found.toSorted((a, b) => (a.id < b.id ? 1 : -1)).map(anthropicFile)
+  return { data, has_more: false, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, next_page: null }
+}
+
+function rejectForeign({ after, order, purpose, scope_id }: Query): void {
+  if (after !== undefined || order !== undefined || purpose !== undefined)
+    throw invalid('after, order and purpose are parameters of OpenAI’s format; use page, after_id or before_id')
+  if (scope_id !== undefined) throw invalid('scope_id is not supported: files have no scope')
 }

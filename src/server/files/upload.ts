@@ -62,7 +62,8 @@ export async function receiveUpload(request: IncomingMessage, { files, owner, ve
 }
 
 function rejectPart({ name, isFile }: FormPart, hasFile: boolean): void {
-  if (name !== 'file') throw invalid(`form field ${JSON.stringify(name.slice(0, 64))} is a file; send the file as "file"`)
+  if (name !== 'file')
+    throw invalid(`form field ${JSON.stringify(name.slice(0, 64))} is a file; send the file as "file"`)
   if (!isFile) throw invalid('form field file has no filename; send the file as a file')
   if (hasFile) throw invalid('the form has two files; upload one file per request')
 }
@@ -80,16 +81,21 @@ async function addText(texts: Map<string, string>, { name, content }: FormPart):
 
 const anchorField = 'expires_after[anchor]'
 const secondsField = 'expires_after[seconds]'
-const ownFields: ReadonlySet<string> = new Set(['purpose', anchorField, secondsField])
+const lifetimeField = 'expires_in_seconds'
+const ownFields = {
+  anthropic: new Set([lifetimeField]),
+  openai: new Set(['purpose', anchorField, secondsField]),
+} as const satisfies Record<Target['vendor'], ReadonlySet<string>>
 
 function fieldsOf(
   texts: ReadonlyMap<string, string>,
   vendor: Target['vendor'],
 ): Pick<Upload, 'purpose' | 'expiresInS' | 'ignored'> {
-  const names = [...texts.keys()]
-  if (vendor === 'anthropic') return { purpose: defaultPurpose, expiresInS: undefined, ignored: names }
-  const ignored = names.filter(name => !ownFields.has(name))
-  return { purpose: purposeOf(texts.get('purpose')), expiresInS: lifetimeOf(texts), ignored }
+  const ignored = [...texts.keys()].filter(name => !ownFields[vendor].has(name))
+  if (vendor === 'openai') return { purpose: purposeOf(texts.get('purpose')), expiresInS: lifetimeOf(texts), ignored }
+  const lifetime = texts.get(lifetimeField)
+  const expiresInS = lifetime === undefined ? undefined : secondsIn(lifetimeField, lifetime, fileLifetimeS.anthropic)
+  return { purpose: defaultPurpose, expiresInS, ignored }
 }
 
 function purposeOf(text: string | undefined): string {
@@ -103,9 +109,13 @@ function lifetimeOf(texts: ReadonlyMap<string, string>): number | undefined {
   const [anchor, seconds] = [texts.get(anchorField), texts.get(secondsField)]
   if (anchor === undefined && seconds === undefined) return undefined
   if (anchor !== 'created_at') throw invalid(`${anchorField} must be created_at`)
-  const number = /^[0-9]{1,9}$/.test(seconds ?? '') ? Number(seconds) : 0
-  if (number < fileLifetimeS.min || number > fileLifetimeS.max)
-    throw invalid(`${secondsField} must be a whole number from ${fileLifetimeS.min} to ${fileLifetimeS.max}`)
+  return secondsIn(secondsField, seconds ?? '', fileLifetimeS.openai)
+}
+
+function secondsIn(field: string, text: string, max: number): number {
+  const number = /^[0-9]{1,9}$/.test(text) ? Number(text) : 0
+  if (number < fileLifetimeS.min || number > max)
+    throw invalid(`${field} must be a whole number from ${fileLifetimeS.min} to ${max}`)
   return number
 }
 

@@ -161,13 +161,13 @@ export function createFormatAdapters({
   const callSignatures = createCallSignatures()
   const adapters = new Map<string, FormatAdapter>()
 
+  const withCopies = (kind: CallKind, adapter: FormatAdapter): FormatAdapter =>
+    copies && refersToFiles(kind) ? createReferringAdapter(adapter, copies) : adapter
+
   const build = (kind: CallKind, protocol: Protocol): FormatAdapter => {
     if (isEndpoint(kind)) return createEndpointAdapter({ kind, send, pingAfterMs, bufferMs })
     const format = passthroughFormats[kind][protocol]
-    if (format) {
-      const passthrough = createPassthrough({ format, send, pingAfterMs, bufferMs })
-      return copies && refersToFiles(kind) ? createReferringAdapter(passthrough, copies) : passthrough
-    }
+    if (format) return withCopies(kind, createPassthrough({ format, send, pingAfterMs, bufferMs }))
     if (isEmbedding(kind)) return createEmbeddingsAdapter({ kind, send })
     const codec = protocol === 'demo' ? undefined : codecs[protocol]
     const needs = { send, signers, callSignatures }

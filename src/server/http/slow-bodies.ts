@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How long a client may send the rest of a body after its answer. */
-const graceMs = 10_000
+/** How long a client may send the rest of a body after its answer, as for any other request. */
+const graceMs = 60_000
 
 /** Requests whose bodies may take longer than the time limit of a request. */
 export interface SlowBodies {
@@ -21,15 +21,18 @@ export function createSlowBodies(): SlowBodies {
       sockets.add(socket)
       return () => {
         sockets.delete(socket)
-        // Node no longer limits a request whose time was over once.
-        if (!request.complete) endLater(request)
+        if (!request.complete) dropRest(request)
       }
     },
   }
 }
 
-/** Closes the connection of a request that stays incomplete. */
-function endLater(request: IncomingMessage): void {
+/**
+ * Reads the rest of a body, so that its client gets to read the answer. Node no longer limits the time of a request whose
+ * time was over once.
+ */
+function dropRest(request: IncomingMessage): void {
+  request.resume()
   const timer = setTimeout(() => request.complete || request.socket.destroy(), graceMs)
   request.once('close', () => clearTimeout(timer))
 }

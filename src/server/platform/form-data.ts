@@ -39,8 +39,7 @@ function parameter(disposition: string, name: string): string | undefined {
 }
 
 /** Forms escape quotes and line ends in names in this way. Source: HTML, multipart/form-data. */
-const unescaped = (name: string): string =>
-  name.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n')
+const unescaped = (name: string): string => name.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n')
 
 /** Source: RFC 5987, which some clients use for names outside of ASCII. */
 function extendedName(disposition: string): string | undefined {

@@ -1,4 +1,5 @@
 import { AppError, invalid } from '../../platform/errors.ts'
+import { boundaryOf } from '../../platform/form-data.ts'
 import { countOf, isAbsent, type Json, listOf, nonEmptyText } from '../../platform/json.ts'
 import { editTopLevel, type Parts, spliceString } from '../bytes/body-edit.ts'
 import { keysOf, ownMembers } from '../bytes/json-members.ts'

@@ -38,7 +38,9 @@ export function createCopyCleanup({ store, deployments, outbound, authorize, log
     try {
       for (let copies = await store.takeOrphans(); copies.length > 0; copies = await store.takeOrphans()) {
         for (const copy of copies)
-          await remove(copy).catch(cause => log.warn({ err: cause }, 'could not delete the copy of a file at a provider'))
+          await remove(copy).catch(cause =>
+            log.warn({ err: cause }, 'could not delete the copy of a file at a provider'),
+          )
       }
     } catch (cause) {
       log.debug({ err: cause }, 'cannot find copies of deleted files; retrying in the next sweep')

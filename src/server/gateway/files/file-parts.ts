@@ -111,7 +111,7 @@ export async function* writtenContent(
 }
 
 async function* inBase64(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let rest = Buffer.alloc(0)
+  let rest: Buffer = Buffer.alloc(0)
   for await (const chunk of content) {
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     const whole = bytes.length - (bytes.length % 3)

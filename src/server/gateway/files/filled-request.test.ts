@@ -123,15 +123,13 @@ for (const [what, given, expected] of [
 }
 
 test('every byte around a reference stays', async () => {
-  const written = (part: string) => ` {"model" : "m","n":1.0e2, "messages":[ {"content":[${part}, {"type":"text","text":"\\u00e9 ${png}"}]}]}\n`
+  const written = (part: string) =>
+    ` {"model" : "m","n":1.0e2, "messages":[ {"content":[${part}, {"type":"text","text":"\\u00e9 ${png}"}]}]}\n`
   const { body, placed } = await fill(written(`{ "source":{"file_id":"${png}","type":"file"} , "type":"image"}`))
   const inline = `{"type":"base64","media_type":"image/png","data":"${base64(png)}"}`
   assert.equal(body.toString(), written(`{ "source":${inline} , "type":"image"}`))
   const referring = referringBody({ body, placed }, () => 'file_theirs')
-  assert.equal(
-    referring.toString(),
-    written('{ "source":{"file_id":"file_theirs","type":"file"} , "type":"image"}'),
-  )
+  assert.equal(referring.toString(), written('{ "source":{"file_id":"file_theirs","type":"file"} , "type":"image"}'))
   assert.equal(referringBody({ body, placed }, () => undefined).toString(), body.toString())
 })
 
@@ -143,14 +141,20 @@ test('ids of providers, ids in texts and parts with content are no references', 
     { type: 'document', source: { type: 'base64', data: png } },
     { type: 'tool_use', input: { type: 'image', source: source(png) } },
   ]
-  const body = Buffer.from(JSON.stringify({ messages: [{ content: parts }, { content: png }], system: [{ ...source(png) }] }))
+  const body = Buffer.from(
+    JSON.stringify({ messages: [{ content: parts }, { content: png }], system: [{ ...source(png) }] }),
+  )
   assert.deepEqual(fileReferencesIn(body), [])
   assert.equal(mayReferToFiles('embeddings', body), false)
   assert.equal(mayReferToFiles('chat', Buffer.from('{"file_id":"file-abc"}')), false)
 })
 
 for (const [what, part, words] of [
-  ['an archive as a document', { type: 'document', source: source(zip) }, /application\/zip cannot be sent as document$/],
+  [
+    'an archive as a document',
+    { type: 'document', source: source(zip) },
+    /application\/zip cannot be sent as document$/,
+  ],
   ['a PDF file as an image', { type: 'image', source: source(pdf) }, /cannot be sent as image; use a document$/],
   ['an image as a document', { type: 'document', source: source(png) }, /cannot be sent as document; use an image$/],
   ['a text that is not UTF-8', { type: 'document', source: source(broken) }, /its content is not UTF-8/],

@@ -59,7 +59,14 @@ export async function filledRequest(
     } else out.add(written)
     const idInWritten = { start: idSpan.start - span.start, end: idSpan.end - span.start }
     // A copy, because a view would retain the whole request.
-    placed.push({ file, type, path, span: { start, end: out.length }, written: Buffer.from(written), idSpan: idInWritten })
+    placed.push({
+      file,
+      type,
+      path,
+      span: { start, end: out.length },
+      written: Buffer.from(written),
+      idSpan: idInWritten,
+    })
     at = span.end
   }
   out.add(body.subarray(at))

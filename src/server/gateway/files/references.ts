@@ -77,17 +77,20 @@ function addPart(place: Place, part: Member): void {
   switch (type) {
     case 'image':
     case 'document':
-      return addSource(place, type, fields.get('source'))
+      addSource(place, type, fields.get('source'))
+      break
     case 'tool_result':
-      return addInner(place, 'content', fields.get('content'))
+      addInner(place, 'content', fields.get('content'))
+      break
     case 'container_upload':
     case 'input_file':
     case 'input_image':
-      return addId(place, { type, span: spanOf(part), id: fields.get('file_id'), path: `${place.path}.file_id` })
+      addId(place, { type, span: spanOf(part), id: fields.get('file_id'), path: `${place.path}.file_id` })
+      break
     case 'file': {
       const inner = fields.get('file')
       const id = inner && fieldsOf(text, inner).get('file_id')
-      return addId(place, { type, span: spanOf(part), id, path: `${place.path}.file.file_id` })
+      addId(place, { type, span: spanOf(part), id, path: `${place.path}.file.file_id` })
     }
   }
 }

@@ -42,7 +42,10 @@ async function attemptWith(part: object, provider: string): Promise<Attempt> {
 const document = { type: 'document', source: { type: 'file', file_id: id } }
 
 /** Calls the adapter at a provider that has `stored`, which uploads replace. */
-async function called(attempt: Attempt, { stored, uploads }: { stored: string | undefined; uploads: string[] | undefined }) {
+async function called(
+  attempt: Attempt,
+  { stored, uploads }: { stored: string | undefined; uploads: string[] | undefined },
+) {
   const sent: Attempt[] = []
   let current = stored
   let remembered = stored === undefined ? undefined : 'theirs_old'
@@ -85,10 +88,7 @@ test('a file that the provider no longer has is uploaded again', async () => {
     stored: 'theirs_other',
     uploads: ['theirs_2'],
   })
-  assert.deepEqual(
-    [result, sent.map(text => /theirs_\w+/.exec(text)?.[0])],
-    [answered, ['theirs_old', 'theirs_2']],
-  )
+  assert.deepEqual([result, sent.map(text => /theirs_\w+/.exec(text)?.[0])], [answered, ['theirs_old', 'theirs_2']])
 })
 
 test('the content is sent when the provider cannot store files, or a hook has changed the request', async () => {
