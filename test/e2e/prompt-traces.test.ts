@@ -195,5 +195,5 @@ test('the context survives a restart, and a run has links to the requests of the
   const [run, next] = [await runSpan(id), await runSpan(id, 1)]
   assert.deepEqual([run.traceId, run.parentSpanId], [first.traceId, first.spanId])
   assert.deepEqual(run.links, [{ traceId: second.traceId, spanId: second.spanId, traceState: 'congo=2' }])
-  assert.deepEqual([next.traceId, next.parentSpanId, next.links], [third.traceId, third.spanId, undefined])
+  assert.deepEqual([next.traceId, next.parentSpanId, next.links], [third.traceId, third.spanId, []])
 })

@@ -1,25 +1,9 @@
+import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { json } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import { after } from 'node:test'
-
-interface Attribute {
-  readonly key: string
-  readonly value: { readonly stringValue?: string; readonly intValue?: string; readonly boolValue?: boolean }
-}
-
-interface FakeSpan {
-  readonly traceId: string
-  readonly spanId: string
-  readonly parentSpanId?: string
-  readonly traceState?: string
-  readonly links?: readonly { readonly traceId: string; readonly spanId: string; readonly traceState?: string }[]
-  readonly name: string
-  readonly kind: number
-  readonly startTimeUnixNano: string
-  readonly endTimeUnixNano: string
-  readonly attributes: readonly Attribute[]
-}
+import { type Attribute, type ReceivedSpan, spansOfRequest } from './otlp-spans.ts'
 
 interface FakeRecord {
   readonly body: { readonly stringValue: string }
@@ -27,28 +11,28 @@ interface FakeRecord {
   readonly attributes: readonly Attribute[]
 }
 
-interface Received {
-  readonly resourceSpans?: readonly { readonly scopeSpans: readonly { readonly spans: readonly FakeSpan[] }[] }[]
-  readonly resourceLogs?: readonly { readonly scopeLogs: readonly { readonly logRecords: readonly FakeRecord[] }[] }[]
+interface ReceivedLogs {
+  readonly resourceLogs: readonly { readonly scopeLogs: readonly { readonly logRecords: readonly FakeRecord[] }[] }[]
 }
+
+const recordsOf = ({ resourceLogs }: ReceivedLogs): readonly FakeRecord[] =>
+  resourceLogs.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))
 
 /** Starts an OpenTelemetry collector that stores what it gets; it stops after the last test of the file. */
 export async function startCollector() {
-  const spans: FakeSpan[] = []
+  const spans: ReceivedSpan[] = []
   const records: FakeRecord[] = []
   const keys = new Set<unknown>()
   let status = 200
   const server = createServer(async (request, response) => {
-    const body = (await json(request)) as Received
+    const body = await buffer(request)
     keys.add(request.headers['authorization'])
-    if (status === 200) {
-      const received = (body.resourceSpans ?? []).flatMap(({ scopeSpans }) => scopeSpans.flatMap(scope => scope.spans))
-      if (request.url === '/v1/traces') spans.push(...received)
-      if (request.url === '/v1/logs')
-        records.push(
-          ...(body.resourceLogs ?? []).flatMap(({ scopeLogs }) => scopeLogs.flatMap(scope => scope.logRecords)),
-        )
+    if (status === 200 && request.url === '/v1/traces') {
+      assert.equal(request.headers['content-type'], 'application/x-protobuf')
+      spans.push(...spansOfRequest(body).spans)
     }
+    if (status === 200 && request.url === '/v1/logs')
+      records.push(...recordsOf(JSON.parse(body.toString()) as ReceivedLogs))
     response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -66,7 +50,7 @@ export async function startCollector() {
 }
 
 /** Returns the value of an attribute; undefined without it. */
-export const attribute = (of: FakeSpan | FakeRecord | undefined, key: string) => {
+export const attribute = (of: ReceivedSpan | FakeRecord | undefined, key: string) => {
   const value = of?.attributes.find(found => found.key === key)?.value
   return value?.stringValue ?? value?.intValue ?? value?.boolValue
 }

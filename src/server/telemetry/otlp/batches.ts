@@ -1,8 +1,7 @@
-/** How the items of a request are written: `start`, then the items with `separator` between them, then `end`. */
+/** What a request has before its items. */
 export interface Frame {
-  readonly start: string
-  readonly separator: string
-  readonly end: string
+  /** Returns the bytes before items of `length` bytes. */
+  start(length: number): Buffer
 }
 
 /** Items in the bytes of one request. */
@@ -14,10 +13,10 @@ export interface Batch {
   body(): Buffer
 }
 
-/** Writes items into bytes. A text per item would be copied with every collection of garbage until it is sent. */
+/** Writes items into the bytes of requests. An object per item would be copied with every collection of garbage until it is sent. */
 export interface Batches {
   /** Writes an item and returns the batch that has become full with it. */
-  add(item: string): Batch | undefined
+  add(item: Uint8Array): Batch | undefined
   /** Returns what was written since the last full batch, and begins a new one; undefined without items. */
   take(): Batch | undefined
   /** Number of bytes of the items that are in no full batch. */
@@ -33,45 +32,46 @@ const capacity = 1_000_000
 /** Memory that is kept for later batches. */
 const maxSpare = 2
 
-export function createBatches({ start, separator, end }: Frame): Batches {
+export function createBatches({ start }: Frame): Batches {
+  const room = start(2 ** 31).length
   const spare: Buffer[] = []
   const memoryOf = new WeakMap<Batch, Buffer>()
   let memory: Buffer = Buffer.alloc(0)
-  let length = 0
+  let at = room
   let items = 0
 
-  function begin(least: number): void {
-    const needed = least + Buffer.byteLength(start) + Buffer.byteLength(end)
-    memory = needed <= capacity ? (spare.pop() ?? Buffer.allocUnsafeSlow(capacity)) : Buffer.allocUnsafeSlow(needed)
-    length = memory.write(start)
+  function begin(size: number): void {
+    memory =
+      room + size <= capacity ? (spare.pop() ?? Buffer.allocUnsafeSlow(capacity)) : Buffer.allocUnsafeSlow(room + size)
+    at = room
   }
 
   function take(): Batch | undefined {
     if (items === 0) return undefined
-    const full = memory
-    const size = length + full.write(end, length)
-    const batch: Batch = { items, size, body: () => full.subarray(0, size) }
-    memoryOf.set(batch, full)
+    const [whole, end] = [memory, at]
+    const before = start(end - room)
+    const begin = room - before.length
+    whole.set(before, begin)
+    const batch: Batch = { items, size: end - begin, body: () => whole.subarray(begin, end) }
+    memoryOf.set(batch, whole)
     memory = Buffer.alloc(0)
-    length = 0
+    at = room
     items = 0
     return batch
   }
 
   return {
     add(item) {
-      // At most three bytes for each unit of a text.
-      const most = item.length * 3 + separator.length + end.length
-      const full = items > 0 && length + most > memory.length ? take() : undefined
-      if (items === 0) begin(most)
-      else length += memory.write(separator, length)
-      length += memory.write(item, length)
+      const full = items > 0 && at + item.length > memory.length ? take() : undefined
+      if (items === 0) begin(item.length)
+      memory.set(item, at)
+      at += item.length
       items++
       return full ?? (items >= maxItems ? take() : undefined)
     },
     take,
     get size() {
-      return length
+      return at - room
     },
     get items() {
       return items

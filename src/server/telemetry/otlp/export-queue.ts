@@ -26,7 +26,8 @@ interface Options {
 
 /** Queue of encoded items for a collector. Adding never waits: a full queue drops new items. */
 export interface ExportQueue {
-  add(item: string): void
+  /** Copies the bytes of an item. */
+  add(item: Uint8Array): void
   readonly exported: number
   readonly droppedByQueue: number
   readonly droppedByCollector: number

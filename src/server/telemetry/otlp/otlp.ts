@@ -7,11 +7,12 @@ import { createOutbound } from '../../platform/outbound.ts'
 import { Recent } from '../../platform/recent.ts'
 import { createSmallClient } from '../../platform/small-request.ts'
 import type { ExportCounts } from '../metrics/metrics.ts'
-import { linesFrame, logsBody, spanJson, tracesFrame } from './encoding.ts'
 import { createExportQueue, type ExportQueue, type PostResult } from './export-queue.ts'
+import { linesFrame, logsBody } from './log-encoding.ts'
 import type { Span } from './span.ts'
+import { createSpanEncoder, tracesFrame } from './span-encoding.ts'
 
-/** Export to an OpenTelemetry collector, by OTLP over HTTP in JSON. */
+/** Export to an OpenTelemetry collector, by OTLP over HTTP: spans as protocol buffers, log records as JSON. */
 export interface Otlp {
   readonly settings: OtlpSettings
   /** Queues an ended span. */
@@ -47,12 +48,12 @@ export function createOtlp(settings: OtlpSettings): Otlp {
   // Its connections stay open: at full load there are tens of batches a second.
   const client = createSmallClient(outbound, endpoint)
 
-  async function post(path: string, body: Buffer): Promise<PostResult> {
+  async function post(path: string, type: string, body: Buffer): Promise<PostResult> {
     try {
       const { status } = await client.send({
         method: 'POST',
         url: `${endpoint}${path}`,
-        headers: { 'content-type': 'application/json', ...headers },
+        headers: { 'content-type': type, ...headers },
         body,
         totalMs: requestMs,
       })
@@ -70,10 +71,11 @@ export function createOtlp(settings: OtlpSettings): Otlp {
     log?.warn({ endpoint, problem }, 'cannot export telemetry')
   }
 
+  const encode = createSpanEncoder()
   const traces = new Recent<string>(maxTraces)
   const spans = createExportQueue({
     frame: tracesFrame(resource),
-    post: body => post('/v1/traces', body),
+    post: body => post('/v1/traces', 'application/x-protobuf', body),
     onProblem,
   })
   const lines = settings.exportsLogs
@@ -82,6 +84,7 @@ export function createOtlp(settings: OtlpSettings): Otlp {
         post: body =>
           post(
             '/v1/logs',
+            'application/json',
             logsBody(resource, body.toString(), id => traces.get(id)),
           ),
         onProblem,
@@ -90,7 +93,7 @@ export function createOtlp(settings: OtlpSettings): Otlp {
 
   return {
     settings,
-    addSpan: span => spans.add(spanJson(span)),
+    addSpan: span => spans.add(encode(span)),
     noteTrace(requestId, traceId) {
       if (lines) traces.set(requestId, traceId)
     },
@@ -99,7 +102,7 @@ export function createOtlp(settings: OtlpSettings): Otlp {
       return {
         write(text) {
           stream.write(text)
-          for (const line of text.split('\n')) if (line !== '') lines.add(line)
+          for (const line of text.split('\n')) if (line !== '') lines.add(Buffer.from(`${line}\n`))
         },
       }
     },

@@ -14,8 +14,8 @@ export interface Span {
   readonly startMs: number
   readonly endMs: number
   readonly attributes: Attributes
-  /** Further attributes, from `attributesJson`, which many spans share. */
-  readonly sharedAttributes?: string
+  /** Further attributes, from `encodedAttributes`, which many spans share. */
+  readonly sharedAttributes?: Buffer
   /** Spans of other traces that led to this one. */
   readonly links?: readonly TraceContext[]
   /** What went wrong; undefined for a success. */

@@ -1,53 +1,23 @@
 import { isRecord, jsonOr } from '../../platform/json.ts'
 import { type Attributes, attributeOf, attributesJson, nanoseconds, textJson, valueJson } from '../../platform/otlp.ts'
-import type { TraceContext } from '../../platform/trace-context.ts'
 import type { Frame } from './batches.ts'
-import type { Span } from './span.ts'
 import { traceIdOf } from './trace-ids.ts'
 
 // The JSON encoding of OTLP 1.x: ids are hexadecimal digits, enumerations are numbers.
 
 const scope = '{"name":"switchyard"}'
-const spanKinds = { internal: 1, client: 3 } as const
-const errorStatus = 2
-
-/** Returns the frame of requests to `/v1/traces`, whose items are those of `spanJson`. */
-export const tracesFrame = (resource: Attributes): Frame => ({
-  start: `{"resourceSpans":[{"resource":{"attributes":[${attributesJson(resource)}]},"scopeSpans":[{"scope":${scope},"spans":[`,
-  separator: ',',
-  end: ']}]}]}',
-})
 
 /** Lines of the log become records only when they are sent: then the traces of their requests are known. */
-export const linesFrame: Frame = { start: '', separator: '\n', end: '' }
+export const linesFrame: Frame = { start: () => Buffer.alloc(0) }
 
-export function spanJson(span: Span): string {
-  const { traceId, spanId, parentId, state, links = [], startMs, endMs, error, sharedAttributes: shared = '' } = span
-  const parent = parentId === undefined ? '' : `,"parentSpanId":"${parentId}"`
-  const ids = `"traceId":"${traceId}","spanId":"${spanId}"${parent}${stateJson(state)}`
-  const what = `"name":${textJson(span.name)},"kind":${spanKinds[span.kind]}`
-  const end = nanoseconds(Math.max(startMs, endMs))
-  const times = `"startTimeUnixNano":"${nanoseconds(startMs)}","endTimeUnixNano":"${end}"`
-  const own = attributesJson(span.attributes)
-  const attributes = `"attributes":[${shared}${shared === '' || own === '' ? '' : ','}${own}]`
-  const linked = links.length === 0 ? '' : `,"links":[${links.map(linkJson).join(',')}]`
-  const status = error === undefined ? '{}' : `{"code":${errorStatus},"message":${textJson(error)}}`
-  return `{${ids},${what},${times},${attributes}${linked},"status":${status}}`
-}
-
-const linkJson = ({ traceId, spanId, state }: TraceContext): string =>
-  `{"traceId":"${traceId}","spanId":"${spanId}"${stateJson(state)}}`
-
-const stateJson = (state: string | undefined): string => (state === undefined ? '' : `,"traceState":${textJson(state)}`)
-
-/** Returns the body of a request to `/v1/logs`. `lines` are lines of the log as JSON, in the frame `linesFrame`. */
+/** Returns the body of a request to `/v1/logs`. `lines` are lines of the log as JSON. */
 export function logsBody(
   resource: Attributes,
   lines: string,
   traceOf: (requestId: string) => string | undefined,
 ): Buffer {
   const records = lines
-    .split(linesFrame.separator)
+    .split('\n')
     .flatMap(line => recordJson(line, traceOf))
     .join(',')
   const ofScope = `{"scope":${scope},"logRecords":[${records}]}`
