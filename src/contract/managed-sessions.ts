@@ -70,7 +70,6 @@ const MemoryStore = named(
     instructions: Type.Optional(Nullable(Type.String({ maxLength: 4096, description: 'For the agent' }))),
   }),
 )
-export type ManagedMemoryStore = Static<typeof MemoryStore>
 const ResourceWrite = named('ResourceWrite', Type.Union([Repository, File, MemoryStore]))
 export type ManagedResourceWrite = Static<typeof ResourceWrite>
 

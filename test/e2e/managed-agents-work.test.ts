@@ -111,7 +111,9 @@ test('an outcome: the grader asks for a revision and is then satisfied, in one r
   )
   // The grader is booked to the session like the agent.
   await eventually(async () => {
-    const { calls } = (await send(service, `GET /api/usage/calls?session_id=${session.id}`)).json<{ calls: unknown[] }>()
+    const { calls } = (await send(service, `GET /api/usage/calls?session_id=${session.id}`)).json<{
+      calls: unknown[]
+    }>()
     return calls.length === 4
   })
 })
