@@ -237,7 +237,12 @@ export const memoryStoreRoutes = {
     method: 'DELETE',
     path: `${path}/{memory_store_id}/memories/{memory_id}`,
     params: MemoryPath,
-    query: Type.Object({ expected_content_sha256: Type.Optional(Sha256) }),
+    query: Type.Object({
+      expected_content_sha256: Type.Optional({
+        ...Sha256,
+        description: 'The deletion is 409 when the content has another hash',
+      }),
+    }),
     responses: { 200: Type.Object({ id: Type.String(), type: Type.Literal('memory_deleted') }) },
     summary: 'Delete a memory of a store',
     description: 'Deletes a memory for good.',
