@@ -45,7 +45,7 @@ export const AnthropicFile = named(
 export type AnthropicFile = Static<typeof AnthropicFile>
 
 const page = { has_more: Type.Boolean(), first_id: Nullable(Type.String()), last_id: Nullable(Type.String()) }
-const FilePath = Type.Object({ file_id: Type.String() })
+const FilePath = Type.Object({ file_id: Type.String({ description: 'Id of the file' }) })
 const Id = (description: string) => Type.Optional(Type.String({ maxLength: 200, description }))
 const base = { access: 'key', errorShape: 'by-header' } as const
 const shapes =

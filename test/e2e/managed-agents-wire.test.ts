@@ -138,7 +138,6 @@ test('DD1: every path of the dialect answers errors in its envelope', async () =
     'GET /v1/sessions/ses_none/nothing',
     'GET /v1/agents/agent_none',
     'GET /v1/environments/env_none',
-    'GET /v1/files/file_1',
   ]) {
     const body = line === 'POST /v1/sessions/ses_none/events' ? { events: [message('hi')] } : undefined
     const { status, headers, json } = await send(service, line, body ? { body } : {})

@@ -24,14 +24,18 @@ const maxPadding = 64
 export async function* formParts(body: AsyncIterable<Buffer>, { boundary, maxBytes }: Form): AsyncGenerator<FormPart> {
   const source = new Source(body, maxBytes)
   const delimiter = Buffer.from(`\r\n--${boundary}`)
-  await skip(contentUntil(source, delimiter))
-  while (!(await isLast(source))) {
-    const content = contentUntil(source, delimiter)
-    yield { ...partHeadOf(await headersOf(source)), content }
-    // Nothing is left when the caller has read it.
-    await skip(content)
+  try {
+    await skip(contentUntil(source, delimiter))
+    while (!(await isLast(source))) {
+      const content = contentUntil(source, delimiter)
+      yield { ...partHeadOf(await headersOf(source)), content }
+      // Nothing is left when the caller has read it.
+      await skip(content)
+    }
+    await source.end()
+  } finally {
+    await source.close()
   }
-  await source.end()
 }
 
 async function skip(content: AsyncIterable<Buffer>): Promise<void> {
@@ -77,6 +81,11 @@ class Source {
   async end(): Promise<void> {
     do this.bytes = nothing
     while (await this.more())
+  }
+
+  /** Releases the body. */
+  async close(): Promise<void> {
+    await this.#chunks.return?.()
   }
 }
 

@@ -32,7 +32,8 @@ export function createSlowBodies(): SlowBodies {
  * time was over once.
  */
 function dropRest(request: IncomingMessage): void {
-  request.resume()
+  // Later, because a reader that was interrupted must first release the request.
+  setImmediate(() => request.resume())
   const timer = setTimeout(() => request.complete || request.socket.destroy(), graceMs)
   request.once('close', () => clearTimeout(timer))
 }

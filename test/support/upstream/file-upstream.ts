@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { onLoopback } from '../service/on-loopback.ts'
 
 /** A request for an answer as the provider got it. */
-export interface Asked {
+interface FileRequest {
   readonly url: string
   readonly beta: string | undefined
   readonly text: string
@@ -48,12 +48,10 @@ const answers: Readonly<Record<string, object>> = {
   },
 }
 
-export type FileUpstream = Awaited<ReturnType<typeof startFileUpstream>>
-
 /** A provider with a Files API, which answers `Read.` in the format of the path. */
 export async function startFileUpstream() {
   const stored = new Map<string, string>()
-  const asked: Asked[] = []
+  const asked: FileRequest[] = []
   const uploads: string[] = []
 
   const json = (response: ServerResponse, status: number, body: object): void => {
@@ -85,7 +83,7 @@ export async function startFileUpstream() {
     url,
     host,
     /** Requests for an answer, oldest first. */
-    asked: asked as readonly Asked[],
+    asked: asked as readonly FileRequest[],
     /** Bodies of the uploads, oldest first. */
     uploads: uploads as readonly string[],
     /** Deletes all stored files. */
