@@ -25,6 +25,8 @@ export async function turnsOf(server: Server, sessionId: string, turns: number):
   let seen = 0
   for (let turn = 0; turn < turns; turn++) {
     const ended = feed.next(seen, endsRun)
+    // It is awaited only after the request, which may take longer.
+    ended.catch(() => undefined)
     await sendPrompt(server, sessionId, `Say number ${turn}.`)
     await ended
     seen = feed.deliveries.length
