@@ -156,6 +156,42 @@ test('our own prompts take an outcome; its result is in the answer and on the pr
   }
 })
 
+test('a runtime that evaluates no outcomes rejects one, and names what else it does not use', async () => {
+  const harness = {
+    alias: 'lab',
+    api_spec: 'claude_managed_agents',
+    api_base: 'https://lab.example.com',
+    api_key: 'sk-lab-1',
+  }
+  assert.equal((await send(service, 'POST /api/runtime-harnesses', { body: harness })).status, 200)
+  const { id } = (await send(service, 'POST /session', { body: { runtime: 'lab' } })).json<{ id: string }>()
+  const body = { parts: [{ type: 'text', text: 'Do it' }], outcome: { rubric: '- Is done' } }
+  const refused = await send(service, `POST /session/${id}/message`, { body })
+  assert.equal(refused.status, 400)
+  assert.match(refused.text, /outcome is not supported by runtime lab \(outcomes is false\)/)
+
+  const metadata = { switchyard_runtime: 'lab' }
+  const rubric = { type: 'text' as const, content: '- Is done' }
+  const initial_events = [{ type: 'user.define_outcome' as const, description: 'Do it', rubric }]
+  await assert.rejects(
+    newSession({}, { metadata, initial_events }),
+    /initial_events\[0\] is not supported by runtime lab/,
+  )
+  const [store, vault] = [await memoryStores.create({ name: 'Lab' }), await vaults.create({ display_name: 'Lab' })]
+  const agent = await agents.create({ name: 'Ada', model: 'scripted' })
+  const made = await send(service, 'POST /v1/sessions', {
+    body: {
+      agent: agent.id,
+      environment_id: environment.id,
+      metadata,
+      vault_ids: [vault.id],
+      resources: [{ type: 'memory_store', memory_store_id: store.id }],
+    },
+  })
+  assert.equal(made.status, 200, made.text)
+  assert.match(String(made.headers['x-switchyard-ignored']), /vault_ids.*resources\[0\]/)
+})
+
 test('a vault gives the MCP servers of a session its credential, which never comes back', async () => {
   const vault = await vaults.create({ display_name: 'Wiki', metadata: { team: 'red' } })
   const auth = { type: 'static_bearer' as const, token, mcp_server_url: `${wiki.url}/mcp` }
