@@ -1,6 +1,6 @@
 // The import directions of docs/architecture.md. `npm run check` also fails when no module was examined.
 const features =
-  '^src/server/(a2a|ag-ui|system|usage|audit|keys|secrets|vault|budgets|contexts|controls|model-settings|gateway|litellm|log-sinks|agents|batches|files|managed-agents|egress|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|sign-in|evaluations|skills|teams|telemetry|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
+  '^src/server/(a2a|ag-ui|system|usage|audit|keys|secrets|vault|budgets|contexts|controls|model-settings|gateway|litellm|log-sinks|agents|batches|files|managed-agents|egress|mcp|memories|memory-stores|opencode|runtimes|sandboxes|tools|schedules|sessions|sign-in|evaluations|skills|teams|telemetry|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
 const nouns = [
   'a2a/(questions|task-log|task-reading|task-store)',
   'agents/(agents|store|stored-agent)',
@@ -15,6 +15,7 @@ const nouns = [
   'mcp/registry/servers',
   'mcp/agents/(agent-mcp|agent-mcp-check)',
   'memories/session-memories',
+  'memory-stores/session-stores',
   'runtimes/(runtime|model-choice|conversation-text)',
   'sandboxes/(sandbox|sandboxes|check-sandbox|beneath|bounded-output|workspace-path)',
   'opencode/(messages|session)',
@@ -25,7 +26,7 @@ const nouns = [
   'schedules/store',
   'webhooks/(webhooks|delivery-counts)',
   'webhook-replies/exchange',
-  'tools/(tool|toolset|tool-source|own-sources|custom-tools|front-end|mcp-toolset|tool-search|searched-tools|subagents|large-results|media|jobs|todo|replay)',
+  'tools/(tool|toolset|tool-source|own-sources|custom-tools|front-end|mcp-toolset|tool-search|searched-tools|subagents|large-results|media|memory-files|jobs|todo|replay)',
   'usage/(usage|store)',
   'vault/vault',
   'webhook-endpoints/send',
@@ -106,7 +107,7 @@ module.exports = {
         path: features,
         pathNot: [
           '^src/server/$1/',
-          '^src/server/(runtimes/(runtime|model-choice|conversation-text)|tools/(tool|toolset|tool-source|own-sources|custom-tools|front-end|mcp-toolset|tool-search|searched-tools|subagents|large-results|media|jobs|todo|replay)|sandboxes/(sandbox|beneath|bounded-output|workspace-path)|sessions/log/(conversation|following|log-page)|opencode/(messages|session)|gateway/tokens/estimate)\\.ts$',
+          '^src/server/(runtimes/(runtime|model-choice|conversation-text)|tools/(tool|toolset|tool-source|own-sources|custom-tools|front-end|mcp-toolset|tool-search|searched-tools|subagents|large-results|media|memory-files|jobs|todo|replay)|sandboxes/(sandbox|beneath|bounded-output|workspace-path)|sessions/log/(conversation|following|log-page)|opencode/(messages|session)|gateway/tokens/estimate)\\.ts$',
         ],
         dependencyTypesNot: ['type-only'],
       },

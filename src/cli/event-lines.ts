@@ -26,6 +26,10 @@ export function eventLines(event: SessionEvent): Piece[][] {
       return [[dim('■ stop requested')]]
     case 'user.compact':
       return [[dim('› compact the conversation')]]
+    case 'span.outcome_evaluation_start':
+      return [[dim(`· a grader judges the result (${event.iteration + 1})`)]]
+    case 'span.outcome_evaluation_end':
+      return [[dim(`· ${event.result.replaceAll('_', ' ')}: `), plain(plainLine(event.explanation, 500))]]
     case 'agent.thread_context_compacted':
       return [[dim('· conversation compacted')]]
     case 'agent.message':

@@ -20,11 +20,13 @@ import { logSinkRoutes } from './log-sinks.ts'
 import { managedAgentRoutes } from './managed-agents.ts'
 import { dialectSessionRoutes } from './managed-sessions.ts'
 import { threadRoutes } from './managed-threads.ts'
+import { managedVaultRoutes } from './managed-vaults.ts'
 import { mcpRoutes } from './mcp.ts'
 import { mcpCallRoutes } from './mcp-calls.ts'
 import { mcpOwnRoutes } from './mcp-own.ts'
 import { mcpAggregateRoutes, mcpProxyRoutes } from './mcp-proxy.ts'
 import { memoryRoutes } from './memories.ts'
+import { memoryStoreRoutes } from './memory-stores.ts'
 import { messageRoutes } from './messages.ts'
 import { modelSettingRoutes } from './model-settings.ts'
 import { modelRoutes } from './models.ts'
@@ -82,6 +84,8 @@ export const api = {
   Environments: environmentRoutes,
   ManagedSessions: dialectSessionRoutes,
   SessionThreads: threadRoutes,
+  ManagedVaults: managedVaultRoutes,
+  MemoryStores: memoryStoreRoutes,
   A2a: a2aRoutes,
   AgUi: agUiRoutes,
   Approvals: approvalRoutes,
@@ -124,6 +128,8 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   Environments: 'Managed Agents',
   ManagedSessions: 'Managed Agents',
   SessionThreads: 'Managed Agents',
+  ManagedVaults: 'Managed Agents',
+  MemoryStores: 'Managed Agents',
   A2a: 'A2A',
   AgUi: 'AG-UI',
   WebhookReplies: 'Webhooks',

@@ -4,6 +4,7 @@ import { customToolAnswer } from './custom-tools.ts'
 import { SessionEvent } from './events.ts'
 import { Metadata } from './metadata.ts'
 import { named } from './named.ts'
+import { DefineOutcome } from './outcomes.ts'
 import { DocumentWrite, FilePartWrite, ImageWrite, promptBodyLimit } from './prompt-files.ts'
 import { route } from './route.ts'
 import { DateTime, Nullable } from './schemas.ts'
@@ -46,6 +47,7 @@ const SentEvent = named(
   'SentEvent',
   Type.Union([
     UserMessage,
+    DefineOutcome,
     Type.Object({ type: Type.Literal('user.interrupt'), session_thread_id: Thread }),
     Type.Object({
       type: Type.Literal('user.tool_confirmation'),
@@ -117,7 +119,7 @@ export const eventRoutes = {
     responses: { 200: Type.Object({ data: Type.Array(SessionEvent) }) },
     summary: 'Send events',
     description:
-      'Stores user events: a message, an interrupt, the answer to a tool call that requires approval, or the result of a custom tool. The response contains them as stored.',
+      'Stores user events: a message, an outcome, an interrupt, the answer to a tool call that requires approval, or the result of a custom tool. The response contains them as stored.',
   }),
   ticket: route({
     id: 'events.ticket',

@@ -154,7 +154,7 @@ export type ContextCompacted = Required<
     'summary' | 'kept_from_seq' | 'waiting_seqs' | 'prompt_ids' | 'tokens_before' | 'tokens_after' | 'reason'
   >
 > &
-  Pick<NewEventOf<'agent.thread_context_compacted'>, 'found_tools'>
+  Pick<NewEventOf<'agent.thread_context_compacted'>, 'found_tools' | 'outcome'>
 
 /** Only the built-in runtime writes `kept_from_seq`, and with it all fields; others report only that they compacted. */
 const isOwnCompaction = (event: NewEvent): event is NewEventOf<'agent.thread_context_compacted'> & ContextCompacted =>

@@ -4,6 +4,7 @@ import { managedSetup, managedSnapshot } from './managed-agents.ts'
 import { managedList, managedPage } from './managed-lists.ts'
 import { Metadata, MetadataPatch } from './metadata.ts'
 import { named } from './named.ts'
+import { DefineOutcome, OutcomeEvaluation } from './outcomes.ts'
 import { promptBodyLimit } from './prompt-files.ts'
 import { route } from './route.ts'
 import { DateTime, JsonObject, Nullable, VersionNumber } from './schemas.ts'
@@ -41,17 +42,33 @@ const Repository = named(
 )
 export type ManagedRepository = Static<typeof Repository>
 
-/** Other resources of the dialect. They are validated so that the error can name the alternative. */
 const File = named(
-  'FileResource',
-  Type.Object({ type: Type.Literal('file') }, { description: 'Not supported: send files in messages' }),
+  'FileResourceWrite',
+  Type.Object({
+    type: Type.Literal('file'),
+    file_id: Id,
+    mount_path: Type.Optional(
+      Nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: 1000,
+          description:
+            'Begins with `/workspace/`; by default in `/workspace/uploads/` under the id and the name of the file',
+        }),
+      ),
+    ),
+  }),
 )
+export type ManagedFile = Static<typeof File>
+const Access = Type.Union([Type.Literal('read_write'), Type.Literal('read_only')])
 const MemoryStore = named(
-  'MemoryStoreResource',
-  Type.Object(
-    { type: Type.Literal('memory_store') },
-    { description: 'Not supported: sessions have the memories of their agent' },
-  ),
+  'MemoryStoreResourceWrite',
+  Type.Object({
+    type: Type.Literal('memory_store'),
+    memory_store_id: Id,
+    access: Type.Optional(Nullable(Access)),
+    instructions: Type.Optional(Nullable(Type.String({ maxLength: 4096, description: 'For the agent' }))),
+  }),
 )
 const ResourceWrite = named('ResourceWrite', Type.Union([Repository, File, MemoryStore]))
 export type ManagedResourceWrite = Static<typeof ResourceWrite>
@@ -71,7 +88,7 @@ export type ManagedBudget = Static<typeof Budget>
 
 const Title = Type.Optional(Nullable(Type.String({ maxLength: 200 })))
 
-/** Union of one member, so that an error names the `type` of other resources. Dialects: section 1.5. */
+/** Body of a new session. Dialects: section 1.5. */
 export const ManagedSessionCreate = named(
   'ManagedSessionCreate',
   Type.Object({
@@ -79,12 +96,14 @@ export const ManagedSessionCreate = named(
     environment_id: Id,
     title: Title,
     metadata: Type.Optional(Metadata),
-    resources: Type.Optional(Type.Array(ResourceWrite, { maxItems: 100, description: 'At most one repository' })),
+    resources: Type.Optional(
+      Type.Array(ResourceWrite, { maxItems: 100, description: 'At most one repository and eight memory stores' }),
+    ),
     vault_ids: Type.Optional(
-      Type.Array(Id, { maxItems: 100, description: 'Must be empty: vaults are not supported; use /api/vault' }),
+      Type.Array(Id, { maxItems: 100, description: 'Vaults whose credentials the MCP servers of the agent get' }),
     ),
     budget: Type.Optional(Nullable(Budget)),
-    initial_events: Type.Optional(Type.Array(Type.Union([UserMessage]), { maxItems: 50 })),
+    initial_events: Type.Optional(Type.Array(Type.Union([UserMessage, DefineOutcome]), { maxItems: 50 })),
   }),
 )
 export type ManagedSessionCreate = Static<typeof ManagedSessionCreate>
@@ -110,15 +129,37 @@ export type ManagedStatus = Static<typeof DialectSessionStatus>
 
 const Resource = named(
   'SessionResource',
-  Type.Object({
-    id: Type.String(),
-    type: Type.Literal('github_repository'),
-    url: Type.String(),
-    checkout: Nullable(JsonObject),
-    mount_path: Type.String(),
-    created_at: DateTime,
-    updated_at: DateTime,
-  }),
+  Type.Union([
+    Type.Object({
+      id: Type.String(),
+      type: Type.Literal('github_repository'),
+      url: Type.String(),
+      checkout: Nullable(JsonObject),
+      mount_path: Type.String(),
+      created_at: DateTime,
+      updated_at: DateTime,
+    }),
+    Type.Object({
+      id: Type.String(),
+      type: Type.Literal('file'),
+      file_id: Type.String(),
+      mount_path: Type.String(),
+      created_at: DateTime,
+      updated_at: DateTime,
+    }),
+    Type.Object({
+      id: Type.String(),
+      type: Type.Literal('memory_store'),
+      memory_store_id: Type.String(),
+      access: Access,
+      name: Type.String(),
+      description: Type.String(),
+      instructions: Nullable(Type.String()),
+      mount_path: Type.String({ description: 'Folder in the paths of the agent’s tools' }),
+      created_at: DateTime,
+      updated_at: DateTime,
+    }),
+  ]),
 )
 export type ManagedResource = Static<typeof Resource>
 
@@ -135,7 +176,7 @@ export const DialectSession = named(
     metadata: Type.Record(Type.String(), Type.String()),
     resources: Type.Array(Resource),
     vault_ids: Type.Array(Type.String()),
-    outcome_evaluations: Type.Array(JsonObject),
+    outcome_evaluations: Type.Array(OutcomeEvaluation),
     stats: Type.Object({ active_seconds: Type.Number(), duration_seconds: Type.Number() }),
     usage: JsonObject,
     budget: Nullable(Budget),
@@ -148,6 +189,7 @@ export const DialectSession = named(
 export type DialectSession = Static<typeof DialectSession>
 
 const SessionPath = Type.Object({ session_id: Type.String() })
+const ResourcePath = Type.Object({ session_id: Type.String(), resource_id: Type.String() })
 const base = { access: 'key', errorShape: 'anthropic' } as const
 
 export const dialectSessionRoutes = {
@@ -239,6 +281,27 @@ export const dialectSessionRoutes = {
     summary: 'List the resources of a session',
     description: 'Lists the resources of the session, such as a repository.',
   }),
+  resource: route({
+    ...base,
+    id: 'dialect_sessions.resource',
+    method: 'GET',
+    path: '/v1/sessions/{session_id}/resources/{resource_id}',
+    params: ResourcePath,
+    responses: { 200: Resource },
+    summary: 'Read a resource of a session',
+    description: 'Returns one resource of the session.',
+  }),
+  removeResource: route({
+    ...base,
+    id: 'dialect_sessions.remove_resource',
+    method: 'DELETE',
+    path: '/v1/sessions/{session_id}/resources/{resource_id}',
+    params: ResourcePath,
+    responses: { 200: Type.Object({ id: Type.String(), type: Type.Literal('session_resource_deleted') }) },
+    summary: 'Remove a file of a session',
+    description:
+      'Deletes a file resource and its copy in the workspace, while no run is active. Other resources are 400.',
+  }),
   addResource: route({
     ...base,
     id: 'dialect_sessions.add_resource',
@@ -246,9 +309,10 @@ export const dialectSessionRoutes = {
     method: 'POST',
     path: '/v1/sessions/{session_id}/resources',
     params: SessionPath,
-    body: Type.Object({ type: Type.String() }),
+    body: ResourceWrite,
     responses: { 200: Resource },
-    summary: 'Add a resource to a session',
-    description: 'Not supported in this version: answers 400. Name the repository when the session is created.',
+    summary: 'Add a file to a session',
+    description:
+      'Copies an uploaded file into the workspace, while no run is active. Repositories and memory stores are 400: name them when the session is created.',
   }),
 }

@@ -28,5 +28,9 @@ export const patternWords: Readonly<Record<string, string>> = {
   '^[1-5]([0-9]{2}|xx)$': 'must be an HTTP status such as 429, or 5xx',
   '^.{1,64}$': 'must be 1 to 64 characters',
   '^[^\\u0000-\\u001f]+$': 'must not be empty or contain control characters',
+  '^[\\x21-\\x7e]+$': 'must be printable ASCII characters without spaces',
+  '^[^\\u0000-\\u001f\\u007f]*\\S[^\\u0000-\\u001f\\u007f]*$': 'must not be blank, and have no control characters',
+  '^/(.*/)?$': 'must begin and end with /',
+  '^[0-9a-f]{64}$': 'must be a SHA-256 hash: 64 hexadecimal digits in lower case',
   '^[^\\s@]+@[^\\s@]+$': 'must be an email address, such as ada@example.com',
 }

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
+import { OutcomeWrite, PromptOutcome } from './outcomes.ts'
 import { FilePart, FilePartWrite } from './prompt-files.ts'
 import { Nullable } from './schemas.ts'
 
@@ -46,6 +47,7 @@ export const PromptRequest = named(
         description: 'JSON Schema of the answer, at most 64 KB; the validated answer is also in `result`',
       }),
     ),
+    outcome: Type.Optional(OutcomeWrite),
     format: Type.Optional(
       Type.Union(
         [
@@ -104,6 +106,7 @@ export const Prompt = named(
         description: 'JSON Schema of the answer; null: that of the agent',
       }),
     ),
+    outcome: Nullable(PromptOutcome),
     created_at: Type.String({ format: 'date-time' }),
   }),
 )

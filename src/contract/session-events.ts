@@ -1,6 +1,7 @@
 import { type TProperties, Type } from 'typebox'
 import { Verdict } from './approvals.ts'
 import { named } from './named.ts'
+import { LastVerdict, OutcomeVerdict } from './outcomes.ts'
 import { FilePart } from './prompt-files.ts'
 import { PullRequest, SessionRepository } from './repositories.ts'
 import { JsonObject, Nullable } from './schemas.ts'
@@ -74,6 +75,8 @@ const SessionTokens = Type.Object(
   open,
 )
 
+const evaluation = { outcome_id: LastVerdict.properties.outcome_id, iteration: LastVerdict.properties.iteration }
+
 /** A budget or a freeze that stopped a run. The run resumes once there is room, or the freeze is lifted. */
 const BudgetReached = named(
   'BudgetReached',
@@ -143,7 +146,11 @@ const SessionError = named(
     {
       type: Type.String({ description: 'Such as `model_rate_limited_error` or `billing_error`' }),
       message: Type.String(),
-      problem: Type.Optional(Type.String({ description: 'With `invalid_result_error`: what the model has to repair' })),
+      problem: Type.Optional(
+        Type.String({
+          description: 'With `invalid_result_error` and `invalid_evaluation_error`: what the model has to repair',
+        }),
+      ),
       retry_status: Type.Optional(
         Type.Object(
           {
@@ -167,6 +174,14 @@ export const eventSchemas = [
     content: Type.Array(Type.Union([TextBlock, FilePart])),
     prompt_id: Type.Optional(PromptId),
     model: Type.Optional(Nullable(Type.String())),
+  }),
+  event('user.define_outcome', 'UserDefineOutcomeEvent', {
+    outcome_id: Type.String({ description: 'The events of its evaluations have it too' }),
+    description: Type.String({ description: 'What the agent should produce' }),
+    rubric: Type.Object({ type: Type.Literal('text'), content: Type.String() }, open),
+    max_iterations: Nullable(Type.Integer(), 'Evaluations until the service gives up'),
+    model: Type.Optional(Nullable(Type.String(), 'Model of the grader; null: that of the prompt')),
+    prompt_id: Type.Optional(PromptId),
   }),
   event('user.interrupt', 'UserInterruptEvent', {
     reason: Type.Optional(
@@ -202,6 +217,7 @@ export const eventSchemas = [
   event('session.status_idle', 'SessionIdleEvent', {
     ...stop,
     result: Type.Optional(Type.Unknown({ description: 'The value of a run with a result schema' })),
+    outcome: Type.Optional(LastVerdict),
     git: Type.Optional(
       Type.Object({ branches: Type.Array(Branch, { description: 'Branches that the run wrote' }) }, open),
     ),
@@ -231,7 +247,12 @@ export const eventSchemas = [
     trimmed_until: Type.Optional(
       Type.String({ description: 'Tool results up to that of this call are trimmed from this request on' }),
     ),
-    purpose: Type.Optional(Type.Literal('compaction', { description: 'The request for a summary' })),
+    purpose: Type.Optional(
+      Type.Union([
+        Type.Literal('compaction', { description: 'The request for a summary' }),
+        Type.Literal('outcome_evaluation', { description: 'A request to the grader of an outcome' }),
+      ]),
+    ),
   }),
   event('span.model_request_end', 'ModelRequestEndEvent', {
     model_request_start_id: Type.Optional(Nullable(Type.String())),
@@ -239,6 +260,15 @@ export const eventSchemas = [
     model_usage: Type.Optional(Nullable(Tokens)),
     interrupted: Type.Optional(Type.Boolean({ description: 'True when the run was stopped during the request' })),
     estimated: Type.Optional(Type.Boolean({ description: 'True when the service estimated `model_usage`' })),
+  }),
+  event('span.outcome_evaluation_start', 'OutcomeEvaluationStartEvent', evaluation),
+  event('span.outcome_evaluation_ongoing', 'OutcomeEvaluationOngoingEvent', evaluation),
+  event('span.outcome_evaluation_end', 'OutcomeEvaluationEndEvent', {
+    ...evaluation,
+    outcome_evaluation_start_id: Type.String(),
+    result: OutcomeVerdict,
+    explanation: Type.String({ description: 'After `needs_revision`: which criteria are not met, and why' }),
+    usage: Tokens,
   }),
   event('agent.message', 'AgentMessageEvent', {
     content: Content,
@@ -312,6 +342,7 @@ export const eventSchemas = [
     tokens_before: Type.Optional(Type.Integer({ description: 'Estimated input tokens of a request' })),
     tokens_after: Type.Optional(Type.Integer()),
     reason: Type.Optional(Type.Union([Type.Literal('auto'), Type.Literal('request')])),
+    outcome: Type.Optional(LastVerdict),
   }),
   event('session.usage', 'SessionUsageEvent', {
     usage: Type.Optional(Nullable(SessionTokens)),

@@ -3,6 +3,7 @@ import { sessionContext } from './contexts.ts'
 import { Metadata, MetadataPatch } from './metadata.ts'
 import { named } from './named.ts'
 import { SessionRequest } from './new-sessions.ts'
+import { LastVerdict } from './outcomes.ts'
 import { promptBodyLimit } from './prompt-files.ts'
 import { Prompt, PromptRequest } from './prompts.ts'
 import { SessionRepository } from './repositories.ts'
@@ -90,6 +91,7 @@ const AnsweredMessage = named(
   Type.Object({
     ...OpencodeMessage.properties,
     result: Type.Optional(Type.Unknown({ description: 'Answer that matches `output_schema`, if there is one' })),
+    outcome: Type.Optional(LastVerdict),
   }),
 )
 export type AnsweredMessage = Static<typeof AnsweredMessage>

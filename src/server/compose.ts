@@ -18,8 +18,10 @@ import { composeGateway } from './compose/gateway.ts'
 import { composeHttp } from './compose/http.ts'
 import { composeLedger } from './compose/ledger.ts'
 import { composeLogSinks } from './compose/log-sinks.ts'
+import { composeManagedVaults } from './compose/managed-vaults.ts'
 import { composeMcp } from './compose/mcp.ts'
 import { composeMemories } from './compose/memories.ts'
+import { composeMemoryStores } from './compose/memory-stores.ts'
 import { composeOwnMcp } from './compose/own-mcp.ts'
 import { composeRepositories } from './compose/repositories.ts'
 import { composeRuntimes } from './compose/runtimes.ts'
@@ -130,6 +132,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
 
   const logSinks = composeLogSinks({ ...base, vault, guard })
   const memories = composeMemories(base)
+  const memoryStores = composeMemoryStores(base)
   const repositories = composeRepositories({
     ...base,
     guard,
@@ -145,9 +148,11 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     vault,
     reachesGlobal: async id => (await agentRows.find(id, undefined))?.run_as_key_id === null,
   })
+  const managedVaults = composeManagedVaults({ ...base, vault })
   const mcp = composeMcp({
     ...base,
     vault,
+    credentialFor: managedVaults.vaults.credentialFor,
     sandboxes,
     keys,
     slots: () => engine.slots,
@@ -171,6 +176,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     webSearch: calls.webSearch,
     cloning: repositories.cloning,
     memories: memories.sessionMemories,
+    memoryStores: memoryStores.sessionStores,
     agentMcp: mcp.agentMcp,
     publicUrl,
     serveProgram(request, response, caller) {
@@ -234,6 +240,10 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
   const dialects = composeDialects({
     ...base,
     shutdown,
+    vaults: managedVaults.vaults,
+    memoryStores: memoryStores.sessionStores,
+    callerFiles: callerFiles.files,
+    fileWrites: sessionFiles.writes,
     budgetRows,
     keys,
     gateway,
@@ -390,6 +400,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     calls,
     logSinks,
     memories,
+    memoryStores,
     execution,
     library,
     engine,
@@ -402,6 +413,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     evaluations,
     controls,
     mcp,
+    managedVaults,
     ownMcp,
     contexts,
     batches,

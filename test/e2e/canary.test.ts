@@ -333,6 +333,11 @@ test('M8, S17, S18, S32, S40, S41: no secret is anywhere but where it must be, w
   const credentials = { auth_value: plant('credential of an MCP server', core => `mcp-${core}`) }
   const static_headers = { 'x-more': plant('header of an MCP server', core => core) }
   assert.equal((await ask('POST /v1/mcp/server', { body: { ...mcp, credentials, static_headers } })).status, 201)
+  const { id: vault } = (await ask('POST /v1/vaults', { body: { display_name: 'Canary' } })).json<{ id: string }>()
+  const token = plant('credential of a vault', core => `vault-${core}`)
+  const auth = { type: 'static_bearer', mcp_server_url: 'https://mcp.invalid/', token }
+  assert.equal((await ask(`POST /v1/vaults/${vault}/credentials`, { body: { auth } })).status, 200)
+  await ask(`GET /v1/vaults/${vault}/credentials`)
   await ask('POST /v1/mcp/server/canary/test')
   await ask('POST /mcp/canary', { body: { jsonrpc: '2.0', id: 1, method: 'ping' } })
 

@@ -59,9 +59,10 @@ test('errors have the envelope of the dialect, with the id of the request', asyn
   }
 })
 
-for (const path of ['vaults', 'vaults/vlt_1/credentials', 'memory_stores', 'memory_stores/memstore_1/memories']) {
+for (const path of ['skills', 'skills/skill_1/versions', 'deployments', 'memory_stores/memstore_1/memory_versions']) {
   test(`/v1/${path} is 404 in the envelope of the dialect, and names the alternative`, async () => {
-    const instead = path.startsWith('vaults') ? '/api/vault' : '/api/v1/managed_agents/agents/{agent_id}/memory'
+    const instead =
+      { skills: '/api/v1/skills', deployments: '/api/schedules' }[path.split('/')[0] ?? ''] ?? '/api/audit'
     for (const method of ['GET', 'POST', 'DELETE']) {
       const { status, headers, json } = await send(service, `${method} /v1/${path}?beta=true`, {})
       const body = json<{ type: string; error: { type: string; message: string }; request_id: string }>()
@@ -83,15 +84,11 @@ async function sessionFields() {
 
 const repository = { type: 'github_repository', url: 'https://github.com/example/things' }
 for (const [what, resources, words] of [
+  ['an unknown file', [{ type: 'file', file_id: 'file_1' }], /^resources\[0\]\.file_id: file file_1 not found$/],
   [
-    'a file',
-    [{ type: 'file', file_id: 'file_1' }],
-    /^resources\[0\]\.type file is not supported; send the file in a message/,
-  ],
-  [
-    'a memory store behind a repository',
+    'an unknown memory store behind a repository',
     [repository, { type: 'memory_store', memory_store_id: 'memstore_1' }],
-    /^resources\[1\]\.type memory_store .*\/api\/v1\/managed_agents\/agents\/\{agent_id\}\/memory$/,
+    /^resources\[1\]\.memory_store_id: memory store memstore_1 not found$/,
   ],
   ['a second repository', [repository, repository], /^resources\[1\]: a session supports at most one repository$/],
   [
@@ -112,14 +109,11 @@ for (const [what, resources, words] of [
   })
 }
 
-test('DD1: vault_ids of a new session is 400 by name, and cannot be changed later', async () => {
+test('DD1: an unknown vault of a new session is 400 by name, and vault_ids cannot be changed later', async () => {
   const fields = await sessionFields()
   const refused = await send(service, 'POST /v1/sessions', { body: { ...fields, vault_ids: ['vlt_1'] } })
   assert.equal(refused.status, 400)
-  assert.match(
-    refused.json<{ error: { message: string } }>().error.message,
-    /^vault_ids must be empty: .*\/api\/vault$/,
-  )
+  assert.match(refused.json<{ error: { message: string } }>().error.message, /^vault_ids\[0\]: vault vlt_1 not found$/)
   const made = await send(service, 'POST /v1/sessions', { body: { ...fields, vault_ids: [] } })
   assert.deepEqual([made.status, made.json()['vault_ids']], [200, []])
   const changed = await send(service, `POST /v1/sessions/${made.json()['id']}`, { body: { vault_ids: ['vlt_3'] } })
@@ -127,7 +121,7 @@ test('DD1: vault_ids of a new session is 400 by name, and cannot be changed late
   assert.match(changed.json<{ error: { message: string } }>().error.message, /^vault_ids must be null/)
 })
 
-test('DD1: adding a resource to a session is 400 with the time at which it can be named', async () => {
+test('DD1: adding a repository to a session is 400 with the time at which it can be named', async () => {
   const { id } = (await send(service, 'POST /v1/sessions', { body: await sessionFields() })).json<{ id: string }>()
   const answer = await send(service, `POST /v1/sessions/${id}/resources`, { body: { ...repository } })
   assert.equal(answer.status, 400)

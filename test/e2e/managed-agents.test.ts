@@ -421,11 +421,11 @@ for (const [version, Anthropic] of [
       ],
       [() => start({ agent: 'agent_nothing' }), NotFoundError, /agent agent_nothing not found/],
       [() => start({ environment_id: 'env_nothing' }), NotFoundError, /environment env_nothing not found/],
-      [() => start({ resources: [{ type: 'file', file_id: 'f' }] }), BadRequestError, /resources\[0\]\.type/],
+      [() => start({ resources: [{ type: 'file', file_id: 'f' }] }), BadRequestError, /resources\[0\]\.file_id/],
       [
         () => start({ initial_events: [{ type: 'user.define_outcome' }] }),
         BadRequestError,
-        /initial_events\[0\]\.type/,
+        /initial_events\[0\]\.description/,
       ],
       [
         () => sessions.events.send(session.id, { events: [{ type: 'user.message', content: [image] }] } as never),
@@ -435,7 +435,7 @@ for (const [version, Anthropic] of [
       [
         () => sessions.events.send(session.id, { events: [{ type: 'user.define_outcome' }] } as never),
         BadRequestError,
-        /events\[0\]\.type must be one of/,
+        /events\[0\]\.description/,
       ],
       [
         () => new Anthropic({ baseURL, apiKey: 'sk-nobody', maxRetries: 0 }).beta.agents.list(),

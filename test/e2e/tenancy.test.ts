@@ -138,6 +138,17 @@ async function recordedCall(): Promise<Parameters> {
 
 type Parameters = Readonly<Record<string, string>>
 
+/** A session with a resource. */
+async function stockedSession(): Promise<Parameters> {
+  const environment_id = await idOf(ada, 'POST /v1/environments', { name: canary })
+  const memory_store_id = await idOf(ada, 'POST /v1/memory_stores', { name: canary })
+  const resources = [{ type: 'memory_store', memory_store_id }]
+  const answer = await send(ada, 'POST /v1/sessions', { body: { agent: await newAgent(), environment_id, resources } })
+  assert.equal(answer.status, 200, answer.text)
+  const { id: session_id, resources: made } = answer.json<{ id: string; resources: { id: string }[] }>()
+  return { session_id, resource_id: made[0]?.id ?? assert.fail('no resource') }
+}
+
 /** By the path up to its first id: makes an object of Ada's, and returns its ids. */
 const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> = {
   '/api/agents/{agent_id}': async () => ({ agent_id: await newAgent(), version: '1' }),
@@ -162,9 +173,21 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
   }),
   '/permission/{request_id}': async () => ({ request_id: await openQuestion(await newSession()) }),
   '/api/v1/managed_agents/sessions/{session_id}': async () => ({ session_id: await newSession() }),
-  '/v1/sessions/{session_id}': async () => {
+  '/v1/sessions/{session_id}': async path => {
+    if (path.includes('resource_id')) return stockedSession()
     const session_id = await newSession()
     return { session_id, thread_id: session_id }
+  },
+  '/v1/vaults/{vault_id}': async () => {
+    const vault_id = await idOf(ada, 'POST /v1/vaults', { display_name: canary })
+    const auth = { type: 'static_bearer', mcp_server_url: 'https://mcp.invalid/mcp', token: canary }
+    const credential_id = await idOf(ada, `POST /v1/vaults/${vault_id}/credentials`, { auth, display_name: canary })
+    return { vault_id, credential_id }
+  },
+  '/v1/memory_stores/{memory_store_id}': async () => {
+    const memory_store_id = await idOf(ada, 'POST /v1/memory_stores', { name: canary, description: canary })
+    const memory = { path: '/canary.md', content: canary }
+    return { memory_store_id, memory_id: await idOf(ada, `POST /v1/memory_stores/${memory_store_id}/memories`, memory) }
   },
   '/a2a/{agent}': async path => {
     const body = { name: canary, owner_id: 'ada', model: 'demo', config: { a2a: { enabled: true } } }
@@ -205,6 +228,16 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
   '/api/deliveries/{delivery_id}': async () => {
     const agent_id = await newAgent()
     return { delivery_id: await idOf(ada, 'POST /api/deliveries', { agent_id, payload: canary }) }
+  },
+  '/v1/files/{file_id}': async () => {
+    const disposition = `Content-Disposition: form-data; name="file"; filename="${canary}"`
+    const headers = { 'content-type': 'multipart/form-data; boundary=x', 'anthropic-version': '2023-06-01' }
+    const answer = await send(ada, 'POST /v1/files', {
+      headers,
+      body: `--x\r\n${disposition}\r\n\r\n${canary}\r\n--x--`,
+    })
+    assert.equal(answer.status, 200, answer.text)
+    return { file_id: answer.json<{ id: string }>().id }
   },
   '/api/v1/skills/{skill_id}': async () => {
     const skill_id = await idOf(ada, 'POST /api/v1/skills', { name: canary, content: canary })
@@ -296,7 +329,13 @@ const bodies: Readonly<Record<string, object>> = {
   'managed_agents.update': { name: 'Taken' },
   'environments.update': { name: 'Taken' },
   'dialect_sessions.update': { title: 'Taken' },
-  'dialect_sessions.add_resource': { type: 'github_repository' },
+  'dialect_sessions.add_resource': { type: 'github_repository', url: 'https://github.com/a/b' },
+  'managed_vaults.update': { display_name: 'Taken' },
+  'vault_credentials.create': { auth: { type: 'static_bearer', mcp_server_url: 'https://b.invalid/mcp', token: 'b' } },
+  'vault_credentials.update': { display_name: 'Taken' },
+  'memory_stores.update': { name: 'Taken' },
+  'memory_stores.create_memory': { path: '/taken.md', content: 'Taken' },
+  'memory_stores.update_memory': { content: 'Taken' },
   'agents.rollback': { note: 'Taken' },
   'webhooks.preview': { payload: {} },
   'webhooks.check': { payload: {} },
@@ -395,6 +434,7 @@ test('every path with an id has a fixture here, or is known to be shared', () =>
 /** Routes that refuse what the service cannot do, or not with that object, once it is known to be the caller's. */
 const impossible = new Set([
   'dialect_sessions.add_resource',
+  'dialect_sessions.remove_resource',
   'openai.cancelResponse',
   'a2a.extended_card',
   'session_threads.archive',

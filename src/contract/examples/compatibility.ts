@@ -5,6 +5,7 @@ const pending = { session_id: '{careful_session_id}', permission_id: '{approval_
 const a2aMessage = {
   message: { messageId: 'note-1', role: 'ROLE_USER', parts: [{ text: 'Say hello.' }] },
 }
+const storedMemory = { memory_store_id: '{memory_store_id}', memory_id: '{stored_memory_id}' }
 const served = { agent: '{a2a_agent_id}' }
 const task = { ...served, task_id: '{a2a_task_id}' }
 const pushConfig = { ...task, config_id: '{a2a_push_config_id}' }
@@ -63,5 +64,23 @@ export const compatibilityExamples: Examples = {
     body: { agent: '{agent_id}', environment_id: '{environment_id}', title: 'invoice' },
   },
   'dialect_sessions.update': { body: { metadata: { team: 'blue' } } },
-  'dialect_sessions.add_resource': { body: { type: 'file' }, notRun: 'not supported: answers 400' },
+  'dialect_sessions.resource': { params: { session_id: '{stocked_session_id}', resource_id: '{resource_id}' } },
+  'managed_vaults.create': { body: { display_name: 'Ada', metadata: { team: 'red' } } },
+  'managed_vaults.update': { body: { display_name: 'Ada L.' } },
+  'vault_credentials.create': {
+    body: {
+      display_name: 'Wiki',
+      auth: { type: 'static_bearer', mcp_server_url: 'https://docs.example.com/mcp', token: 'sample-0123456789' },
+    },
+  },
+  'vault_credentials.update': { body: { auth: { type: 'static_bearer', token: 'sample-9876543210' } } },
+  'memory_stores.create': { body: { name: 'Team style', description: 'How the team writes' } },
+  'memory_stores.update': { body: { description: 'How we write' } },
+  'memory_stores.create_memory': { body: { path: '/tone.md', content: 'Be kind.' }, query: { view: 'full' } },
+  'memory_stores.memories': { query: { path_prefix: '/notes/', view: 'full' } },
+  'memory_stores.memory': { params: storedMemory },
+  'memory_stores.update_memory': { params: storedMemory, body: { content: 'Be brief.' } },
+  'memory_stores.remove_memory': { params: storedMemory },
+  'dialect_sessions.add_resource': { body: { type: 'file', file_id: '{stored_file_id}' } },
+  'dialect_sessions.remove_resource': { notRun: 'needs a session with a file' },
 }

@@ -5,6 +5,7 @@ import type { AgentStore } from '../agents/store.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { BudgetStore } from '../budgets/store.ts'
 import type { Notifications } from '../db/notifications.ts'
+import type { Files } from '../files/files.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { StreamSlots } from '../http/stream-slots.ts'
 import type { WriteTurns } from '../http/write-turns.ts'
@@ -13,12 +14,16 @@ import { agentTimesStore } from '../managed-agents/agent-times-store.ts'
 import { createManagedAgents } from '../managed-agents/agents.ts'
 import { environmentStore } from '../managed-agents/environment-store.ts'
 import { createEnvironments } from '../managed-agents/environments.ts'
+import { fileResourceStore } from '../managed-agents/resources/file-resource-store.ts'
+import { createFileResources } from '../managed-agents/resources/file-resources.ts'
 import { serveDialectSessions, serveEnvironments, serveManagedAgents } from '../managed-agents/routes.ts'
 import { sessionDetailsStore } from '../managed-agents/session-details-store.ts'
 import { createSessionReading } from '../managed-agents/session-reading.ts'
 import { createDialectSessions } from '../managed-agents/sessions.ts'
 import { serveThreads } from '../managed-agents/thread-routes.ts'
 import { createSessionThreads } from '../managed-agents/threads.ts'
+import type { ManagedVaults } from '../managed-agents/vaults/managed-vaults.ts'
+import type { SessionStores } from '../memory-stores/session-stores.ts'
 import { feedStore } from '../opencode/feed-store.ts'
 import { serveOpencode } from '../opencode/routes.ts'
 import { opencodeSession } from '../opencode/session.ts'
@@ -38,6 +43,7 @@ import type { Approvals } from '../sessions/waits/approvals.ts'
 import type { CustomToolCalls } from '../sessions/waits/custom-tool-calls.ts'
 import { attach, attachedIds, detachAll } from '../skills/blocks.ts'
 import type { Skills } from '../skills/skills.ts'
+import type { FileWrites } from '../workspaces/file-writes.ts'
 
 interface Needs {
   readonly shutdown: AbortSignal
@@ -49,6 +55,12 @@ interface Needs {
   readonly keys: Keys
   readonly gateway: Gateway
   readonly runtimes: RuntimeRegistry
+  readonly vaults: ManagedVaults
+  readonly memoryStores: SessionStores
+  /** Files of callers. */
+  readonly callerFiles: Files
+  /** Changes of the files of sessions. */
+  readonly fileWrites: FileWrites
   readonly agents: Agents
   readonly agentRows: AgentStore
   readonly skills: Skills
@@ -89,6 +101,14 @@ export function composeDialects(needs: Needs) {
     agents: agentRows,
     managedAgents,
     environments,
+    vaults: needs.vaults,
+    memoryStores: needs.memoryStores,
+    fileResources: createFileResources({
+      store: fileResourceStore(pool),
+      files: needs.callerFiles,
+      runtimes: needs.runtimes,
+      workspace: needs.fileWrites,
+    }),
     budgets: needs.budgetRows,
     blocks,
   })

@@ -66,6 +66,8 @@ interface Needs {
   /** Servers of the configuration file. */
   readonly configured: () => Config['mcpServers']
   readonly publicUrl: () => string
+  /** Returns the credential that a session has for the address of a server. */
+  readonly credentialFor: Parameters<typeof createAgentMcp>[0]['credentialFor']
   readonly shutdown: AbortSignal
 }
 
@@ -129,7 +131,7 @@ export function composeMcp(needs: Needs) {
   const calls = createMcpCallLog({ store: callRows, log })
   const bridge = createBridge({ upstream, client, sessionIds, notifications: needs.notifications, keyring, nowMs })
   const tools = createMcpTools({ client, states, calls, nowMs })
-  const agentMcp = createAgentMcp({ servers, tools })
+  const agentMcp = createAgentMcp({ servers, tools, credentialFor: needs.credentialFor })
 
   const parts: readonly Part[] = [
     { name: 'log of MCP calls', start: calls.start, stop: calls.stop },

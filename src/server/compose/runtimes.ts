@@ -15,6 +15,7 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { serveModels } from '../gateway/routes.ts'
 import type { AgentMcp } from '../mcp/agents/agent-mcp.ts'
 import type { SessionMemories } from '../memories/session-memories.ts'
+import type { SessionStores } from '../memory-stores/session-stores.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
@@ -73,6 +74,8 @@ interface Needs {
   /** Secrets of `config.network`. */
   readonly sessionSecrets: SessionSecrets
   readonly memories: SessionMemories
+  /** Memory stores of sessions. */
+  readonly memoryStores: SessionStores
   /** Tools of MCP servers. */
   readonly agentMcp: AgentMcp
   readonly resultSchemas: ResultSchemas
@@ -124,6 +127,7 @@ export function composeRuntimes(needs: Needs) {
     sandboxes,
     markSandboxRunning,
     memories,
+    memoryStores: needs.memoryStores,
     mcp: needs.agentMcp,
     frontEnds: createFrontEnds({ pool, store: threadStore(pool) }),
     resultSchemas: needs.resultSchemas,

@@ -96,6 +96,7 @@ export function composeWorkspaces(needs: Needs) {
       }
       return {
         written: createWrittenFiles({ checkpoints, events }),
+        writes,
         serve(app: FastifyInstance) {
           serveFiles(app, { files, writes, events })
           serveOpencodeFiles(app, { files, changesOf })

@@ -32,6 +32,7 @@ const retention = createRetention({
     bodiesMs: undefined,
     ledgerMs: undefined,
     auditMs: undefined,
+    experimentsMs: undefined,
   },
   store: retentionStore(pool),
   sessions: { remove: async () => undefined },

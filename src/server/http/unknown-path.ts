@@ -18,7 +18,7 @@ const shapes: readonly (readonly [path: RegExp, ErrorShape])[] = [
   [/^\/v1beta(\/|$)/, 'google'],
   [/^\/v1\/models\/.+:((g|streamG)enerateContent|countTokens|(batchE|e)mbedContents?)$/, 'google'],
   [/^(\/v1)?\/(messages|models)(\/|$)/, 'anthropic'],
-  [/^\/v1\/(agents|environments|sessions)(\/|$)/, 'anthropic'],
+  [/^\/v1\/(agents|environments|sessions|vaults|memory_stores)(\/|$)/, 'anthropic'],
   [/^(\/v1)?\/(chat|responses|embeddings|model)(\/|$)/, 'openai'],
   [/^(\/v\d)?\/(completions|images|audio|moderations|rerank)(\/|$)/, 'openai'],
   [/^\/v1\/files(\/|$)/, 'by-header'],

@@ -4,7 +4,7 @@ import { managedAgentRoutes } from '../../contract/managed-agents.ts'
 import { dialectSessionRoutes } from '../../contract/managed-sessions.ts'
 import { bind } from '../http/bind.ts'
 import { createdRange } from '../http/created-range.ts'
-import { invalid } from '../platform/errors.ts'
+import { invalid, notFound } from '../platform/errors.ts'
 import type { ManagedAgents } from './agents.ts'
 import type { Environments } from './environments.ts'
 import { listOf } from './lists.ts'
@@ -87,9 +87,27 @@ export function serveDialectSessions(app: FastifyInstance, { sessions }: { sessi
     await sessions.remove(id, caller)
     return { id, type: 'session_deleted' as const }
   })
-  bind(app, dialectSessionRoutes.addResource, async ({ params }, caller) => {
+  bind(app, dialectSessionRoutes.addResource, async ({ params, body }, caller) => {
     await sessions.get(params.session_id, caller)
-    throw invalid('resources cannot be added to an existing session; set resources when you create the session')
+    if (body.type !== 'file')
+      throw invalid(
+        `type ${body.type} cannot be added to an existing session; set resources when you create the session`,
+      )
+    return sessions.addFile(params.session_id, body, caller)
+  })
+  bind(app, dialectSessionRoutes.removeResource, async ({ params: { session_id, resource_id: id } }, caller) => {
+    const { resources } = await sessions.get(session_id, caller)
+    const found = resources.find(each => each.id === id)
+    if (!found) throw notFound('resource', id)
+    if (found.type !== 'file') throw invalid(`resource ${id} is of type ${found.type}; only files can be removed`)
+    await sessions.removeFile(session_id, id, caller)
+    return { id, type: 'session_resource_deleted' as const }
+  })
+  bind(app, dialectSessionRoutes.resource, async ({ params }, caller) => {
+    const { resources } = await sessions.get(params.session_id, caller)
+    const found = resources.find(({ id }) => id === params.resource_id)
+    if (!found) throw notFound('resource', params.resource_id)
+    return found
   })
   bind(app, dialectSessionRoutes.resources, async ({ params }, caller) => ({
     data: (await sessions.get(params.session_id, caller)).resources,

@@ -1,11 +1,14 @@
 import type { Pool, PoolClient } from 'pg'
+import type { StoredOutcome } from '../../contract/outcomes.ts'
 import type { CreatedRange } from '../http/created-range.ts'
+import type { FileResource } from './resources/file-resource-store.ts'
 
 /** Fields of a session in the dialect that its record does not have. */
 export interface SessionDetails {
   readonly session_id: string
   readonly environment_id: string
   readonly is_untitled: boolean
+  readonly vault_ids: readonly string[]
   readonly archived_at: Date | null
   readonly updated_at: Date
   readonly active_seconds: number
@@ -20,12 +23,29 @@ export interface SessionDetails {
   readonly web_searches: number
   /** US cents, rounded up; null while no call has a price. */
   readonly cost_cents: string | null
+  readonly files: readonly FileResource[]
+  readonly memory_stores: readonly SessionMemoryStore[]
+  /** In the order of their prompts. */
+  readonly outcomes: readonly StoredOutcome[]
+}
+
+/** A memory store of a session. */
+export interface SessionMemoryStore {
+  readonly id: string
+  readonly store_id: string
+  readonly access: 'read_write' | 'read_only'
+  readonly name: string
+  readonly description: string
+  readonly instructions: string | null
+  readonly mount_path: string
+  readonly created_at: Date
 }
 
 /** Stored fields of a session in the dialect. */
 export interface DialectFields {
   readonly environment_id: string
   readonly is_untitled: boolean
+  readonly vault_ids: readonly string[]
 }
 
 export interface SessionQuery extends CreatedRange {
@@ -43,7 +63,8 @@ export interface SessionQuery extends CreatedRange {
 }
 
 const detailsText = `
-  select s.id as session_id, coalesce(d.environment_id, '') as environment_id, coalesce(d.is_untitled, false) as is_untitled, d.archived_at,
+  select s.id as session_id, coalesce(d.environment_id, '') as environment_id, coalesce(d.is_untitled, false) as is_untitled,
+         coalesce(d.vault_ids, '{}') as vault_ids, d.archived_at,
          greatest(s.updated_at, d.updated_at) as updated_at, b.max_usd, used.*, work.active_seconds,
          extract(epoch from coalesce(d.archived_at, clock_timestamp()) - s.created_at)::float8 as duration_seconds
   from sessions s
@@ -77,7 +98,7 @@ const listText = (order: 'asc' | 'desc') => `
   order by s.id ${order} limit $9`
 
 const insertText = `
-  insert into dialect_sessions (session_id, environment_id, is_untitled) values ($1, $2, $3)`
+  insert into dialect_sessions (session_id, environment_id, is_untitled, vault_ids) values ($1, $2, $3, $4)`
 
 /** A session that the dialect has never written has no row yet. */
 const changeText = `
@@ -89,7 +110,25 @@ const archiveText = `
   on conflict (session_id) do update
   set archived_at = coalesce(dialect_sessions.archived_at, excluded.archived_at), updated_at = clock_timestamp()`
 
-/** Table `dialect_sessions`, and sums over other tables per session. */
+const outcomesText = `
+  select session_id, outcome, outcome_state, state, ended_at from prompts
+  where session_id = any ($1) and outcome is not null order by position, id`
+
+const filesText = `
+  select session_id, id, file_id, mount_path, created_at from session_file_resources
+  where session_id = any ($1) order by id`
+
+const storesText = `
+  select session_id, id, store_id, access, name, description, instructions, mount_path, created_at
+  from session_memory_stores where session_id = any ($1) order by id`
+
+/** Returns the rows of a query by the session that they belong to. */
+async function bySession<Row>(on: Pick<Pool, 'query'>, text: string, ids: readonly string[]) {
+  const { rows } = await on.query<Row & { readonly session_id: string }>(text, [ids])
+  return Map.groupBy(rows, ({ session_id }) => session_id)
+}
+
+/** Table `dialect_sessions`, and rows of other tables per session. */
 export type SessionDetailsStore = ReturnType<typeof sessionDetailsStore>
 
 export function sessionDetailsStore(pool: Pool) {
@@ -97,8 +136,17 @@ export function sessionDetailsStore(pool: Pool) {
     /** Returns the details by session id. */
     async of(ids: readonly string[], on: Pick<Pool, 'query'> = pool): Promise<ReadonlyMap<string, SessionDetails>> {
       if (ids.length === 0) return new Map()
-      const { rows } = await on.query<SessionDetails>(detailsText, [ids])
-      return new Map(rows.map(row => [row.session_id, row]))
+      const { rows } = await on.query<Omit<SessionDetails, 'outcomes' | 'files' | 'memory_stores'>>(detailsText, [ids])
+      const outcomes = await bySession<StoredOutcome>(on, outcomesText, ids)
+      const files = await bySession<FileResource>(on, filesText, ids)
+      const stores = await bySession<SessionMemoryStore>(on, storesText, ids)
+      const details = rows.map(row => ({
+        ...row,
+        outcomes: outcomes.get(row.session_id) ?? [],
+        files: files.get(row.session_id) ?? [],
+        memory_stores: stores.get(row.session_id) ?? [],
+      }))
+      return new Map(details.map(row => [row.session_id, row]))
     },
 
     /** Returns ids in order. `onlyBusy` only preselects: the exact status is computed by the rules of sessions. */
@@ -119,7 +167,7 @@ export function sessionDetailsStore(pool: Pool) {
     },
 
     async insert(on: PoolClient, id: string, fields: DialectFields): Promise<void> {
-      await on.query(insertText, [id, fields.environment_id, fields.is_untitled])
+      await on.query(insertText, [id, fields.environment_id, fields.is_untitled, fields.vault_ids])
     },
 
     /** Records that the session was changed, and whether it has a title, if that changed. */

@@ -36,7 +36,8 @@ test('a repository is stored in the environment and returned as the same resourc
   for (const checkout of [{ type: 'branch', name: 'next' }, { type: 'commit', sha: 'a'.repeat(40) }, null] as const) {
     const url = 'https://github.com/example/things'
     const [shown] = resourcesOf(session(repositoryOf([{ type: 'github_repository', url, checkout }])))
-    assert.deepEqual([shown?.url, shown?.checkout, shown?.mount_path], [url, checkout, '/workspace/things'])
+    assert.ok(shown?.type === 'github_repository')
+    assert.deepEqual([shown.url, shown.checkout, shown.mount_path], [url, checkout, '/workspace/things'])
   }
   assert.deepEqual(resourcesOf(session({})), [])
   assert.deepEqual(repositoryOf([]), {})

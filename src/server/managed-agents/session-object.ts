@@ -1,9 +1,11 @@
 import type { DialectSession, ManagedBudget, ManagedResource, ManagedStatus } from '../../contract/managed-sessions.ts'
+import { type OutcomeEvaluation, progressOf, type StoredOutcome } from '../../contract/outcomes.ts'
 import type { SessionStatus } from '../../contract/session-status.ts'
 import type { Session } from '../../contract/sessions.ts'
 import type { Snapshot } from './agent-object.ts'
 import { centsOf } from './money.ts'
-import type { SessionDetails } from './session-details-store.ts'
+import type { FileResource } from './resources/file-resource-store.ts'
+import type { SessionDetails, SessionMemoryStore } from './session-details-store.ts'
 
 /** Source data of a session object. */
 export interface SessionParts {
@@ -23,9 +25,13 @@ export function toDialectSession({ session, details, agent }: SessionParts): Dia
     agent: agent ?? withoutAgent(session),
     environment_id: details.environment_id,
     metadata: { ...session.metadata },
-    resources: resourcesOf(session),
-    vault_ids: [],
-    outcome_evaluations: [],
+    resources: [
+      ...resourcesOf(session),
+      ...details.files.map(fileResource),
+      ...details.memory_stores.map(storeResource),
+    ],
+    vault_ids: [...details.vault_ids],
+    outcome_evaluations: details.outcomes.map(evaluationOf),
     stats: { active_seconds: details.active_seconds, duration_seconds: details.duration_seconds },
     usage: usageOf(details),
     budget: budgetOf(details.max_usd),
@@ -35,6 +41,13 @@ export function toDialectSession({ session, details, agent }: SessionParts): Dia
     archived_at: details.archived_at?.toISOString() ?? null,
   }
 }
+
+const evaluationOf = (stored: StoredOutcome): OutcomeEvaluation => ({
+  type: 'outcome_evaluation',
+  outcome_id: stored.outcome.outcome_id,
+  description: stored.outcome.description,
+  ...progressOf(stored),
+})
 
 /** Maps the status of a session to the dialect. An archived session is terminated. */
 export function statusIn(status: SessionStatus, isArchived: boolean): ManagedStatus {
@@ -65,7 +78,29 @@ const withoutAgent = ({ harness, environment }: Session): Snapshot => ({
   execution_identity: { type: 'service_account' },
 })
 
-/** Returns the resources of a session: at most one repository, from its environment. */
+const fileResource = ({ id, file_id, mount_path, created_at }: FileResource): ManagedResource => ({
+  type: 'file',
+  id,
+  file_id,
+  mount_path,
+  created_at: created_at.toISOString(),
+  updated_at: created_at.toISOString(),
+})
+
+const storeResource = ({ store_id, created_at, ...store }: SessionMemoryStore): ManagedResource => ({
+  type: 'memory_store',
+  memory_store_id: store_id,
+  id: store.id,
+  access: store.access,
+  name: store.name,
+  description: store.description,
+  instructions: store.instructions,
+  mount_path: store.mount_path,
+  created_at: created_at.toISOString(),
+  updated_at: created_at.toISOString(),
+})
+
+/** Returns the repository of a session, from its environment, as a resource. */
 export function resourcesOf({ id, environment, time }: Session): ManagedResource[] {
   const { repository, ref, mount_path: path } = environment
   if (typeof repository !== 'string') return []

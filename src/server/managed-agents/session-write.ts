@@ -6,8 +6,10 @@ import type {
 } from '../../contract/managed-sessions.ts'
 import type { Skill } from '../../contract/skills.ts'
 import type { StoredAgent } from '../agents/stored-agent.ts'
+import type { WantedStore } from '../memory-stores/session-stores.ts'
 import { invalid } from '../platform/errors.ts'
 import { modelId, type Setup, type SkillBlocks, withSetup } from './agent-setup.ts'
+import type { WantedFile } from './resources/file-resources.ts'
 
 /** The agent that a client selects, and the settings that it overrides. */
 export interface WantedAgent {
@@ -55,9 +57,11 @@ const chosen = (config: StoredAgent['config'], setup: Setup): Readonly<Record<st
 
 /** Returns the environment fields for a repository. Throws `invalid_request` for unsupported resources. */
 export function repositoryOf(resources: ManagedSessionCreate['resources'] = []): Readonly<Record<string, unknown>> {
-  const [resource, another] = resources.map(usable)
+  const repositories = resources.flatMap(repositoryIn)
+  const [resource] = repositories
   if (!resource) return {}
-  if (another) throw invalid('resources[1]: a session supports at most one repository')
+  const another = resources.findLastIndex(({ type }) => type === 'github_repository')
+  if (repositories.length > 1) throw invalid(`resources[${another}]: a session supports at most one repository`)
   const ref = refOf(resource.checkout)
   return {
     repository: resource.url,
@@ -67,22 +71,37 @@ export function repositoryOf(resources: ManagedSessionCreate['resources'] = []):
 }
 
 /** Rejects unsupported resources. A token cannot be stored, because everyone who may see the session could read it. */
-function usable(resource: ManagedResourceWrite, at: number): ManagedRepository {
+function repositoryIn(resource: ManagedResourceWrite, at: number): ManagedRepository[] {
   const place = `resources[${at}]`
   switch (resource.type) {
     case 'file':
-      throw invalid(`${place}.type file is not supported; send the file in a message, which may have its file_id`)
     case 'memory_store':
-      throw invalid(
-        `${place}.type memory_store is not supported: a session always uses the memories of its agent; ` +
-          'manage them at /api/v1/managed_agents/agents/{agent_id}/memory',
-      )
+      return []
     case 'github_repository':
-      if (!resource.authorization_token) return resource
+      if (!resource.authorization_token) return [resource]
       throw invalid(
         `${place}.authorization_token is not stored here; configure access to the repository at the runtime`,
       )
   }
+}
+
+/** Returns the files that a new session names. */
+export const filesIn = (resources: ManagedSessionCreate['resources'] = []): WantedFile[] =>
+  resources.flatMap((resource, at) => (resource.type === 'file' ? [{ resource, field: `resources[${at}]` }] : []))
+
+const maxStores = 8
+
+/** Returns the memory stores that a new session names. Throws `invalid_request` for too many. */
+export function storesIn(resources: ManagedSessionCreate['resources'] = []): WantedStore[] {
+  const stores = resources.flatMap((resource, at): WantedStore[] => {
+    if (resource.type !== 'memory_store') return []
+    const { memory_store_id, access, instructions } = resource
+    const field = `resources[${at}].memory_store_id`
+    return [{ memory_store_id, access: access ?? 'read_write', instructions: instructions ?? null, field }]
+  })
+  const another = stores[maxStores]
+  if (another) throw invalid(`${another.field}: a session supports at most ${maxStores} memory stores`)
+  return stores
 }
 
 function refOf(checkout: ManagedRepository['checkout']): string | undefined {

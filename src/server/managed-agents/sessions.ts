@@ -1,6 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
 import type {
   DialectSession,
+  ManagedFile,
+  ManagedResource,
   ManagedSessionCreate,
   ManagedSessionUpdate,
   ManagedStatus,
@@ -11,7 +13,8 @@ import { transaction } from '../db/connect.ts'
 import { once, sqlOfClient } from '../db/once.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
-import { AppError, invalid, notFound } from '../platform/errors.ts'
+import type { SessionStores } from '../memory-stores/session-stores.ts'
+import { AppError, notFound } from '../platform/errors.ts'
 import type { MetadataMap } from '../platform/metadata.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { SkillBlocks } from './agent-setup.ts'
@@ -19,16 +22,21 @@ import type { ManagedAgents } from './agents.ts'
 import { runtimeKey } from './agents.ts'
 import type { Environments } from './environments.ts'
 import { usdOf } from './money.ts'
+import type { FileResources, PlannedFile } from './resources/file-resources.ts'
 import { changesOfSession, type SessionChanges } from './session-changes.ts'
 import type { SessionDetailsStore, SessionQuery } from './session-details-store.ts'
 import { toDialectSession } from './session-object.ts'
 import type { SessionReading, SessionRow } from './session-reading.ts'
-import { overridesOf, repositoryOf, type WantedAgent, wantedAgent } from './session-write.ts'
+import { filesIn, overridesOf, repositoryOf, storesIn, type WantedAgent, wantedAgent } from './session-write.ts'
+import type { ManagedVaults } from './vaults/managed-vaults.ts'
 
 interface Deps {
   readonly pool: Pool
   readonly store: SessionDetailsStore
-  readonly sessions: Pick<Sessions, 'open' | 'among' | 'prepareFirst' | 'createWithin' | 'revise' | 'remove'>
+  readonly sessions: Pick<
+    Sessions,
+    'open' | 'among' | 'check' | 'prepareFirst' | 'createWithin' | 'queueMessages' | 'revise' | 'remove'
+  >
   /** Changes the title of the session, in the transaction of the client. */
   readonly rename: (on: PoolClient, sessionId: string, title: string) => Promise<void>
   /** Replaces its metadata, in the transaction of the client. */
@@ -37,6 +45,9 @@ interface Deps {
   readonly agents: Pick<AgentStore, 'find' | 'version'>
   readonly managedAgents: Pick<ManagedAgents, 'foundFor' | 'checkSetup'>
   readonly environments: Pick<Environments, 'forSession'>
+  readonly vaults: Pick<ManagedVaults, 'checkForSession'>
+  readonly memoryStores: Pick<SessionStores, 'prepare' | 'attach'>
+  readonly fileResources: FileResources
   readonly budgets: Pick<BudgetStore, 'find' | 'setLimits'>
   readonly blocks: SkillBlocks
 }
@@ -97,46 +108,102 @@ export function createDialectSessions(deps: Deps) {
     return overridesOf(chosen, setup, { blocks, found: await deps.managedAgents.foundFor(setup, caller) })
   }
 
+  /** Returns the creation body of a session, with its first messages as they were sent. */
+  async function planOf(body: ManagedSessionCreate, caller: Caller) {
+    const { initial_events: events = [], metadata = {}, title = null } = body
+    const wanted = wantedAgent(body.agent)
+    const { id: environment_id, config } = await deps.environments.forSession(body.environment_id, caller)
+    const runtime = metadata[runtimeKey]
+    const changes = await changesOf(wanted, runtime, caller)
+    const prompt = firstText(events[0])
+    const plan = {
+      agent_id: wanted.id,
+      environment: { ...repositoryOf(body.resources), environment_id, config, ...changes },
+      metadata,
+      ...(wanted.version !== undefined && { agent_version: wanted.version }),
+      ...(title !== null && { title }),
+      ...(prompt !== undefined && { prompt }),
+      ...(runtime !== undefined && { runtime }),
+    }
+    const sent = events.map((event, at) => {
+      const place = `initial_events[${at}]`
+      return event.type === 'user.message' ? { content: event.content, place } : { outcome: event, place }
+    })
+    return { plan, environment_id, sent }
+  }
+
+  /** Checks the vaults of a new session, and returns its memory stores and files. */
+  async function suppliesOf({ vault_ids = [], resources }: ManagedSessionCreate, caller: Caller) {
+    await deps.vaults.checkForSession(vault_ids, caller)
+    return {
+      stores: await deps.memoryStores.prepare(storesIn(resources), caller),
+      files: await deps.fileResources.plan(filesIn(resources), caller),
+    }
+  }
+
+  /** Copies the files of a new session and queues its messages. Without its files there is no session. */
+  async function addFiles(id: string, { files, messages, caller, model }: FirstWork): Promise<void> {
+    try {
+      for (const file of files) await deps.fileResources.add(id, file, caller)
+      await sessions.queueMessages(id, messages, { caller, model })
+    } catch (error) {
+      await sessions.remove(id, caller)
+      throw error
+    }
+  }
+
   return {
     get,
 
-    /** Creates a session with its environment, budget and first messages in one transaction. */
+    /** Copies an uploaded file into the workspace of a session. */
+    async addFile(id: string, resource: ManagedFile, caller: Caller): Promise<ManagedResource> {
+      const { runtime } = await sessions.open(id, caller)
+      await deps.fileResources.checkRuntime(runtime, 'type')
+      const [file] = await deps.fileResources.plan([{ resource, field: 'resource' }], caller)
+      const added = file && (await deps.fileResources.add(id, file, caller))
+      const found = (await get(id, caller)).resources.find(each => each.id === added)
+      if (!found) throw notFound('resource', added ?? '')
+      return found
+    },
+
+    async removeFile(id: string, resourceId: string, caller: Caller): Promise<void> {
+      await sessions.open(id, caller)
+      await deps.fileResources.remove(id, resourceId, caller)
+    },
+
+    /**
+     * Creates a session with its environment, budget and first messages in one transaction; with files, the messages
+     * follow once these are copied.
+     */
     async create(body: ManagedSessionCreate, caller: Caller, idempotency: Idempotency | undefined) {
-      const { initial_events: events = [], metadata = {}, vault_ids = [], title = null } = body
-      if (vault_ids.length > 0)
-        throw invalid('vault_ids must be empty: vaults are not supported; store secrets at /api/vault')
-      const wanted = wantedAgent(body.agent)
-      const { id: environment_id, config } = await deps.environments.forSession(body.environment_id, caller)
-      const runtime = metadata[runtimeKey]
-      const changes = await changesOf(wanted, runtime, caller)
-      const environment = { ...repositoryOf(body.resources), environment_id, config, ...changes }
-      const first = events[0]?.content.find(part => part.type === 'text')?.text
-      const plan = {
-        agent_id: wanted.id,
-        environment,
-        metadata,
-        ...(wanted.version !== undefined && { agent_version: wanted.version }),
-        ...(title !== null && { title }),
-        ...(first !== undefined && { prompt: first }),
-        ...(runtime !== undefined && { runtime }),
-      }
-      const sent = events.map(({ content }, at) => ({ content, place: `initial_events[${at}].content` }))
+      const { vault_ids = [], title } = body
+      const { stores, files } = await suppliesOf(body, caller)
+      const { plan, environment_id, sent } = await planOf(body, caller)
+      const [file] = filesIn(body.resources)
+      if (file) await deps.fileResources.checkRuntime(await sessions.check(plan, caller), `${file.field}.type`)
       const messages = await sessions.prepareFirst(plan, sent, caller)
+      // A run works on the files of its start.
+      const [first, later] = files.length > 0 ? [[], messages] : [messages, []]
       let publish = () => {}
+      let fill: ((id: string) => Promise<void>) | undefined
       let ignored: readonly string[] = []
       const { id } = await transaction(pool, client =>
         once(sqlOfClient(client), idempotency, async () => {
-          const made = await sessions.createWithin(client, { body: plan, caller, messages })
-          await store.insert(client, made.id, { environment_id, is_untitled: !title?.trim() })
+          const made = await sessions.createWithin(client, { body: plan, caller, messages: first })
+          await store.insert(client, made.id, { environment_id, is_untitled: !title?.trim(), vault_ids })
+          await deps.memoryStores.attach(client, made.id, stores)
           if (body.budget) await setBudget(client, made.id, body.budget)
           publish = made.publish
-          ignored = made.ignored
+          fill = sessionId => addFiles(sessionId, { files, messages: later, caller, model: made.model })
+          ignored = [...made.ignored, ...(made.runtime === ownRuntime ? [] : onlyBuiltin(body))]
           return { id: made.id }
         }),
       )
       publish()
+      // A repeated key finds the session with its files.
+      if (files.length > 0) await fill?.(id)
       // The dialect calls a repository a resource.
-      const named = ignored.map(field => field.replace(/^environment\.(repository|ref)$/, 'resources[0]'))
+      const named = ignored.map(field => field.replace(/^environment\.(repository|ref)$/, repositoryField(body)))
       return { session: await get(id, caller), ignored: [...new Set(named)] }
     },
 
@@ -191,6 +258,33 @@ export function createDialectSessions(deps: Deps) {
       }
     },
   }
+}
+
+interface FirstWork {
+  readonly files: readonly PlannedFile[]
+  readonly messages: Parameters<Sessions['queueMessages']>[1]
+  readonly caller: Caller
+  readonly model: string
+}
+
+/** The runtime whose sessions use vaults and memory stores. */
+const ownRuntime = 'builtin'
+
+/** Returns the fields that only the own runtime uses. */
+const onlyBuiltin = ({ vault_ids = [], resources = [] }: ManagedSessionCreate): string[] => [
+  ...(vault_ids.length > 0 ? ['vault_ids'] : []),
+  ...resources.flatMap(({ type }, at) => (type === 'memory_store' ? [`resources[${at}]`] : [])),
+]
+
+type FirstEvent = NonNullable<ManagedSessionCreate['initial_events']>[number]
+
+const repositoryField = ({ resources = [] }: ManagedSessionCreate): string =>
+  `resources[${resources.findIndex(({ type }) => type === 'github_repository')}]`
+
+/** Returns the text that a session without a title is named after. */
+function firstText(event: FirstEvent | undefined): string | undefined {
+  if (event?.type === 'user.define_outcome') return event.description
+  return event?.content.find(part => part.type === 'text')?.text
 }
 
 /** The title of a session without a title. */

@@ -75,7 +75,11 @@ export const notFound = (
     | 'dataset'
     | 'case'
     | 'experiment'
-    | 'MCP server',
+    | 'MCP server'
+    | 'vault'
+    | 'credential'
+    | 'memory store'
+    | 'resource',
   id: string,
 ): AppError => new AppError('not_found', `${kind} ${id} not found`)
 

@@ -1,5 +1,6 @@
 import type { ContextPart, ContextTool, SessionContext } from '../../contract/contexts.ts'
 import type { NewEvent, NewEventOf, SessionEvent, StopDetails, StopReason } from '../../contract/events.ts'
+import type { Outcome } from '../../contract/outcomes.ts'
 import type { FilePart } from '../../contract/prompt-files.ts'
 import type { PromptKind, PromptPart } from '../../contract/prompts.ts'
 import type { SessionRepository } from '../../contract/repositories.ts'
@@ -26,6 +27,8 @@ export interface Capabilities {
   readonly typed_results: boolean
   /** Can run with recorded results instead of tools. */
   readonly replay: boolean
+  /** Works towards an outcome until a grader is satisfied. */
+  readonly outcomes: boolean
 }
 
 /** All flags false: spread it and set those that a runtime supports. */
@@ -42,6 +45,7 @@ export const noCapabilities: Capabilities = {
   compaction: false,
   typed_results: false,
   replay: false,
+  outcomes: false,
 }
 
 /** The provider's ids for a session; the first three are fields of the session's record. */
@@ -88,6 +92,8 @@ export interface RunPrompt {
   readonly message_id: string | null
   /** JSON Schema that the answer must match; null uses that of the agent, if it has one. */
   readonly output_schema: Readonly<Record<string, unknown>> | null
+  /** The outcome that the run has to reach; null without one. */
+  readonly outcome: Outcome | null
 }
 
 /** Principal and key whose budgets and limits apply to model calls. */

@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg'
 import type { UserContent } from '../../contract/event-routes.ts'
 import type { SessionCreate } from '../../contract/new-sessions.ts'
+import type { DefineOutcome } from '../../contract/outcomes.ts'
 import type { Session } from '../../contract/sessions.ts'
 import type { Agents } from '../agents/agents.ts'
 import type { AgentStore } from '../agents/store.ts'
@@ -16,6 +17,7 @@ import { type SentPart, sentParts } from './files/sent-file.ts'
 import { ignoredWarning } from './ignored-warning.ts'
 import type { Appended, EventLog } from './log/event-log.ts'
 import { planSession, type SessionPlan } from './new-session.ts'
+import { checkOutcomes, outcomeMessage, type PreparedMessage } from './outcome.ts'
 import type { PromptQueue } from './queue/prompt-queue.ts'
 import type { SessionCache } from './session-cache.ts'
 import { toSession } from './session-row.ts'
@@ -28,7 +30,7 @@ export interface CreationDeps {
   readonly budgets: Pick<BudgetStore, 'setLimits'>
   readonly runtimes: Pick<RuntimeRegistry, 'find' | 'unavailableReason' | 'findings'>
   readonly queue: PromptQueue
-  readonly promptFiles: Pick<PromptFiles, 'prepare'>
+  readonly promptFiles: Pick<PromptFiles, 'prepare' | 'textOf'>
   readonly defaultModel: () => string
   /** Checks the tools and servers that a session gives its agent. */
   readonly checkSupport: Agents['checkRuntimeSupport']
@@ -86,14 +88,19 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
       body: SessionCreate,
       messages: readonly FirstMessage[],
       caller: Caller,
-    ): Promise<PreparedParts[]> {
-      const sent = messages.map(message =>
-        'parts' in message ? message.parts : sentParts(message.content, message.place),
-      )
-      if (sent.flat().every(({ type }) => type === 'text')) return sent.map(textsOnly)
+    ): Promise<PreparedMessage[]> {
+      const sent = messages.map(message => ('outcome' in message ? message : partsOf(message)))
+      const texts = sent.map(message => ('outcome' in message ? undefined : textsOnly(message)))
+      if (texts.every(each => each !== undefined)) return texts
       const { session } = await planSession(deps, body, caller)
-      const prepared: PreparedParts[] = []
-      for (const parts of sent) prepared.push(await prepare(session, parts, caller))
+      const prepared: PreparedMessage[] = []
+      for (const message of sent) {
+        if ('outcome' in message) {
+          const { outcome, place } = message
+          await checkOutcomes(deps, { runtime: session.runtime, field: place })
+          prepared.push(await outcomeMessage(deps, outcome, { place, sender: caller.principal }))
+        } else prepared.push(await prepare(session, message, caller))
+      }
       return prepared
     },
 
@@ -131,7 +138,21 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
       const unpublished: Appended[] = []
       await add(client, plan, { caller, unpublished, messages, begin })
       const { id, runtime } = plan.session
-      return { id, runtime, ignored: plan.ignored, publish: () => unpublished.forEach(eventLog.publish) }
+      return {
+        id,
+        runtime,
+        model: plan.model,
+        ignored: plan.ignored,
+        publish: () => unpublished.forEach(eventLog.publish),
+      }
+    },
+
+    /** Queues messages to a session that the caller has created. */
+    async queueMessages(id: string, messages: readonly PreparedMessage[], { caller, model }: Sender): Promise<void> {
+      await eventTransaction(async (client, unpublished) => {
+        for (const message of messages)
+          await queue.enqueue(client, { id, caller, prompt: { ...message, model } }, unpublished)
+      })
     },
 
     /** Creates a session and queues its first prompt in one transaction. A repeated key returns the stored record. */
@@ -157,16 +178,27 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
   }
 }
 
+interface Sender {
+  readonly caller: Caller
+  readonly model: string
+}
+
 type Receiver = Pick<Session, 'runtime'> & { readonly owner_id: string }
 
-/** Content of a message: as a client sent it, with its path in the request, or its parts. */
+/** A message: as a client sent it, with its path in the request, or its parts. */
 type FirstMessage =
   | { readonly content: readonly UserContent[]; readonly place: string }
   | { readonly parts: readonly SentPart[] }
+  | { readonly outcome: DefineOutcome; readonly place: string }
 
-const textsOnly = (parts: readonly SentPart[]): PreparedParts => ({
-  parts: parts.flatMap(part => (part.type === 'text' ? [part] : [])),
-})
+const partsOf = (message: Exclude<FirstMessage, { readonly outcome: unknown }>): readonly SentPart[] =>
+  'parts' in message ? message.parts : sentParts(message.content, `${message.place}.content`)
+
+/** Returns a message of texts; undefined for one with files. */
+function textsOnly(sent: readonly SentPart[]): PreparedParts | undefined {
+  const parts = sent.flatMap(part => (part.type === 'text' ? [part] : []))
+  return parts.length === sent.length ? { parts } : undefined
+}
 
 interface Start {
   readonly body: SessionCreate & { readonly prompt: string }
@@ -191,7 +223,7 @@ interface ChildSession {
 interface NewWithin {
   readonly body: SessionCreate
   readonly caller: Caller
-  readonly messages: readonly PreparedParts[]
+  readonly messages: readonly PreparedMessage[]
   /**
    * Owner of the session; must be the agent's owner when it has an agent. Default: the agent's owner, else the caller.
    */
@@ -205,7 +237,7 @@ interface NewWithin {
 interface First {
   readonly caller: Caller
   readonly unpublished: Appended[]
-  readonly messages: readonly PreparedParts[]
+  readonly messages: readonly PreparedMessage[]
   readonly begin?: NewWithin['begin']
 }
 

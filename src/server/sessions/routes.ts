@@ -48,13 +48,13 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
   const { sessions, modelName } = deps
   const managed = (row: SessionRow) => toManagedSession(row, deps.workspaceOf(row.id))
   const promptOf = async ({ params, body }: PromptInput, caller: Caller): Promise<SentPrompt> => {
-    const { parts, model, system, mode, messageID } = body
+    const { parts, model, system, mode, messageID, outcome } = body
     rejectUnsupported(body)
     // A missing session has no runtime; the queue rejects its prompt later.
     const runtimeOf = async () => (await sessions.among([params.session_id], caller))[0]?.runtime
     const id = params.session_id
     const named = model ? await modelName(model, runtimeOf) : await sessions.modelOf(id, caller)
-    return { parts, model: named, system, mode, messageId: messageID, outputSchema: schemaIn(body) }
+    return { parts, model: named, system, mode, messageId: messageID, outputSchema: schemaIn(body), outcome }
   }
 
   const wanted = async ({ model, ...given }: CreateBody, caller: Caller): Promise<SessionCreate> => {

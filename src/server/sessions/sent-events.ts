@@ -5,9 +5,9 @@ import type { PromptMode } from '../../contract/prompts.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Creation, CreationDeps } from './creation.ts'
 import type { EventTransaction } from './event-transaction.ts'
-import type { PreparedParts } from './files/prompt-files.ts'
 import { sentParts } from './files/sent-file.ts'
 import type { Appended } from './log/event-log.ts'
+import { checkOutcomes, outcomeMessage, outcomeMode, type PreparedMessage } from './outcome.ts'
 import { modelOfSession } from './prompt-model.ts'
 import type { SessionRow } from './session-row.ts'
 import type { Approvals } from './waits/approvals.ts'
@@ -15,7 +15,7 @@ import type { CustomToolCalls } from './waits/custom-tool-calls.ts'
 import { type CheckedAnswer, checkedAnswer } from './waits/custom-tool-result.ts'
 import type { AskingThread, ThreadRequestStore } from './waits/thread-request-store.ts'
 
-export interface SentEventDeps extends Pick<CreationDeps, 'store' | 'queue'> {
+export interface SentEventDeps extends Pick<CreationDeps, 'store' | 'queue' | 'runtimes' | 'promptFiles'> {
   readonly approvals: Pick<Approvals, 'checkInput' | 'decideWithin'>
   readonly customToolCalls: Pick<CustomToolCalls, 'answerWithin'>
   readonly threads: Pick<ThreadRequestStore, 'askingThread'>
@@ -49,13 +49,13 @@ interface Accepting {
   readonly model: string
   readonly mode: PromptMode | undefined
   /** Returns the content of a message, with its files stored. */
-  readonly messageOf: (message: SentMessage) => PreparedParts
+  readonly messageOf: (message: SentMessage) => PreparedMessage
   /** Returns the checked result of a custom tool. */
   readonly resultOf: (result: SentResult) => CheckedAnswer
   readonly unpublished: Appended[]
 }
 
-type SentMessage = Extract<SentEvent, { type: 'user.message' }>
+type SentMessage = Extract<SentEvent, { type: 'user.message' | 'user.define_outcome' }>
 type SentResult = Extract<SentEvent, { type: 'user.custom_tool_result' }>
 type SentAnswer = Extract<SentEvent, { type: 'user.tool_confirmation' | 'user.custom_tool_result' }>
 
@@ -85,6 +85,11 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
       case 'user.message':
         await queue.enqueue(client, { id, caller, prompt: { ...messageOf(event), model, mode } }, unpublished)
         return undefined
+      case 'user.define_outcome': {
+        const prompt = { ...messageOf(event), model, mode: outcomeMode(undefined, mode) }
+        await queue.enqueue(client, { id, caller, prompt }, unpublished)
+        return undefined
+      }
     }
   }
 
@@ -96,13 +101,25 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
   ): Promise<ReadonlyMap<SentEvent, AskingThread>> {
     const targets = new Map<SentEvent, AskingThread>()
     for (const event of sent) {
-      if (event.type === 'user.message') continue
+      if (isMessage(event)) continue
       const named = event.session_thread_id ?? id
       const asking = isAnswer(event) ? await deps.threads.askingThread(id, callOf(event)) : undefined
       const thread = named === id ? asking : await rules.threadOf(id, named, caller)
       if (thread) targets.set(event, thread)
     }
     return targets
+  }
+
+  /** Returns a message to queue. Throws `invalid_request` for one that the runtime does not support. */
+  async function preparedMessage(
+    row: SessionRow,
+    event: SentMessage,
+    { at, content, caller }: { readonly at: number; readonly content: string; readonly caller: Caller },
+  ): Promise<PreparedMessage> {
+    if (event.type === 'user.message') return rules.prepare(row, sentParts(event.content, content), caller)
+    const place = `events[${at}]`
+    await checkOutcomes(deps, { runtime: row.runtime, field: place })
+    return outcomeMessage(deps, event, { place, sender: caller.principal })
   }
 
   return async (
@@ -120,10 +137,9 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
     for (const event of sent)
       if (event.type === 'user.tool_confirmation')
         await approvals.checkInput(targets.get(event) ?? row, verdictOf(event))
-    const messages = new Map<SentMessage, PreparedParts>()
+    const messages = new Map<SentMessage, PreparedMessage>()
     for (const [at, event] of sent.entries())
-      if (event.type === 'user.message')
-        messages.set(event, await rules.prepare(row, sentParts(event.content, placeOf(at)), caller))
+      if (isMessage(event)) messages.set(event, await preparedMessage(row, event, { at, content: placeOf(at), caller }))
     const messageOf = (message: SentMessage) => messages.get(message) ?? { parts: [] }
     const resultOf = await checkedResults(sent, placeOf)
     const stored = await rules.eventTransaction(async (client, unpublished) => {
@@ -138,7 +154,7 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
       }
       // Events that follow from the sent ones are only in the log.
       const added = unpublished.flatMap(({ sessionId, events }) =>
-        events.filter(({ type }) => type.startsWith('user.')).map(event => inThread(event, sessionId, id)),
+        events.filter(isSent(unpublished)).map(event => inThread(event, sessionId, id)),
       )
       const all = [...repeated, ...added]
       await record?.(client, all)
@@ -164,6 +180,16 @@ async function checkedResults(
     if (!found) throw new Error(`result of ${result.custom_tool_use_id} was not checked (bug)`)
     return found
   }
+}
+
+const isMessage = (event: SentEvent): event is SentMessage =>
+  event.type === 'user.message' || event.type === 'user.define_outcome'
+
+/** Returns a filter for the events that clients send. The message of an outcome follows from its definition. */
+function isSent(stored: readonly Appended[]): (event: SessionEvent) => boolean {
+  const outcomes = stored.flatMap(({ events }) => events.filter(({ type }) => type === 'user.define_outcome'))
+  const withOutcome = new Set(outcomes.map(({ prompt_id }) => prompt_id))
+  return ({ type, prompt_id }) => type.startsWith('user.') && !(type === 'user.message' && withOutcome.has(prompt_id))
 }
 
 const isAnswer = (event: SentEvent): event is SentAnswer =>

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Pool, PoolClient } from 'pg'
 import type { Agent } from '../../contract/agents.ts'
 import type { UserContent } from '../../contract/event-routes.ts'
+import type { OutcomeWrite } from '../../contract/outcomes.ts'
 import type { Prompt, PromptMode } from '../../contract/prompts.ts'
 import type { Session } from '../../contract/sessions.ts'
 import type { AgentStore } from '../agents/store.ts'
@@ -15,6 +16,7 @@ import { type CreationDeps, createCreation } from './creation.ts'
 import { createEventTransaction } from './event-transaction.ts'
 import { sentParts } from './files/sent-file.ts'
 import type { Appended } from './log/event-log.ts'
+import { checkOutcomes, outcomeMode, withOutcome } from './outcome.ts'
 import { modelOfSession } from './prompt-model.ts'
 import type { Halt, Halted, PromptWrite } from './queue/prompt-queue.ts'
 import type { PromptStore } from './queue/prompt-store.ts'
@@ -64,6 +66,15 @@ export function createSessions(deps: Deps) {
   /** Returns the agent's default for prompts that arrive while the session is busy. */
   async function busyModeOf({ agent_id, agent_version }: FixedFacts): Promise<PromptMode | undefined> {
     return agent_version === null ? undefined : modeIn(await deps.agents.versionConfig(agent_id, agent_version))
+  }
+
+  /** Returns the mode of a prompt. Throws `invalid_request` for one that the runtime does not support. */
+  async function modeOf(row: FixedFacts, { mode: asked, outcome }: Pick<SentPrompt, 'mode' | 'outcome'>) {
+    const byDefault = await busyModeOf(row)
+    const mode = outcome ? outcomeMode(asked, byDefault) : (asked ?? byDefault)
+    if (mode === 'steer' && !(await deps.runtimes.find(row.runtime))?.capabilities.steer)
+      throw invalid(`mode "steer" is not supported by runtime ${row.runtime}`)
+    return mode
   }
 
   /** Throws `invalid_request` for a schema that cannot be checked, or that the runtime does not support. */
@@ -130,17 +141,16 @@ export function createSessions(deps: Deps) {
     /**
      * Queues a prompt and resolves after the commit. Returns its id; a repeated message id or key returns the same id.
      */
-    async prompt(id: string, { parts, ...prompt }: SentPrompt, { caller, idempotency }: By): Promise<string> {
+    async prompt(id: string, { parts, outcome, ...prompt }: SentPrompt, { caller, idempotency }: By): Promise<string> {
       const row = await sessionCache.find(id, caller.ownerScope)
       if (!row) throw new AppError('not_found', 'session not found')
-      const mode = prompt.mode ?? (await busyModeOf(row))
+      const mode = await modeOf(row, { mode: prompt.mode, outcome })
       if (prompt.outputSchema) await checkSchema(row, prompt.outputSchema)
-      if (mode === 'steer' && !(await deps.runtimes.find(row.runtime))?.capabilities.steer) {
-        throw invalid(`mode "steer" is not supported by runtime ${row.runtime}`)
-      }
-      const prepared = await creation.prepare(row, sentParts(parts, 'parts'), caller)
+      if (outcome) await checkOutcomes(deps, { runtime: row.runtime, field: 'outcome' })
+      const said = await creation.prepare(row, sentParts(parts, 'parts'), caller)
+      const prepared = outcome ? withOutcome(said, outcome) : said
       const target = { id, caller, prompt: { ...prompt, ...prepared, mode } }
-      if (idempotency || mode === 'interrupt' || prompt.outputSchema || prepared.attach)
+      if (idempotency || mode === 'interrupt' || prompt.outputSchema || outcome || prepared.attach)
         return eventTransaction((client, unpublished) =>
           once(sqlOfClient(client), idempotency, () => queue.enqueue(client, target, unpublished)),
         )
@@ -238,7 +248,10 @@ export function createSessions(deps: Deps) {
 }
 
 /** A prompt as a client sends it. */
-export type SentPrompt = Omit<PromptWrite, 'parts' | 'attach'> & { readonly parts: readonly UserContent[] }
+export type SentPrompt = Omit<PromptWrite, 'parts' | 'attach' | 'outcome'> & {
+  readonly parts: readonly UserContent[]
+  readonly outcome?: OutcomeWrite | undefined
+}
 
 interface SessionUpdate {
   readonly title?: string | undefined

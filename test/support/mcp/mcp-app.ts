@@ -96,6 +96,7 @@ export async function startMcpApp({ anonymous, sandboxes = noSandboxes }: Option
       keyring,
       audit,
       vault,
+      credentialFor: async () => undefined,
       notifications: {
         on: (channel, listener) => void listeners.push([channel, listener]),
         onReconnect: () => undefined,

@@ -206,6 +206,7 @@ export function exampleObjects(service: Service): ExampleObjects {
     },
     memory_id: async () =>
       created(`POST /api/v1/managed_agents/agents/${await idOf('agent_id')}/memory`, { text: 'Deploy on Tuesdays' }),
+    memory_store_id: () => created('POST /v1/memory_stores', { name: 'Team style' }),
     message_id: async () => {
       const messages = await ok<{ info: { id: string } }[]>(`GET /session/${await idOf('session_id')}/message`)
       return messages[0]?.info.id ?? assert.fail('the session has no message')
@@ -216,6 +217,10 @@ export function exampleObjects(service: Service): ExampleObjects {
     provider_id: async () => {
       await ok('PUT /api/providers/openrouter', { api_key: 'sk-sample-0123456789' })
       return 'openrouter'
+    },
+    resource_id: async () => {
+      const session = await ok<{ resources: { id: string }[] }>(`GET /v1/sessions/${await idOf('stocked_session_id')}`)
+      return session.resources[0]?.id ?? assert.fail('the session has no resource')
     },
     response_id: () => created('POST /v1/responses', { model: 'demo', input: 'Say hello' }),
     schedule_id: async () =>
@@ -233,10 +238,26 @@ export function exampleObjects(service: Service): ExampleObjects {
     session_id: async () =>
       idle(await created('POST /session', { agent: await idOf('agent_id'), prompt: 'Create hello.txt' })),
     skill_id: () => created('POST /api/v1/skills', { name: 'Terse', content: 'Answer in one sentence.' }),
+    stocked_session_id: async () =>
+      created('POST /v1/sessions', {
+        agent: await idOf('agent_id'),
+        environment_id: await idOf('environment_id'),
+        resources: [{ type: 'memory_store', memory_store_id: await idOf('memory_store_id') }],
+      }),
     stored_file_id: () => uploaded('user_data', 'hello\n'),
+    stored_memory_id: async () =>
+      created(`POST /v1/memory_stores/${await idOf('memory_store_id')}/memories`, {
+        path: `/notes/${randomUUID()}.md`,
+        content: 'Be kind.',
+      }),
     team_id: newTeam,
     thread_id: () => idOf('session_id'),
     user_id: user,
+    credential_id: async () =>
+      created(`POST /v1/vaults/${await idOf('vault_id')}/credentials`, {
+        auth: { type: 'static_bearer', mcp_server_url: 'https://wiki.example.com/mcp', token: 'sample-0123456789' },
+      }),
+    vault_id: () => created('POST /v1/vaults', { display_name: 'Ada' }),
     vault_key: async () => {
       await ok('POST /api/vault', { key: 'OLD_TOKEN', value: 'sample-0123456789', scope: 'global' })
       return 'OLD_TOKEN'

@@ -18,6 +18,7 @@ export const prompt = {
   principal: 'ada',
   key_id: null,
   output_schema: null,
+  outcome: null,
   message_id: null,
 }
 
@@ -75,6 +76,7 @@ export function rigOver(commands: string[]) {
     web: servicesForTests().web,
     sandboxes: { open: async () => sandbox, remove: async () => undefined },
     memories: { block: async () => '', toolMemories: () => assert.fail('the session has no agent') },
+    memoryStores: { block: async () => '', filesFor: async () => undefined },
     mcp: { sources: () => [], inputSchemaOf: async () => undefined, stored: async () => ({ tools: [], notes: [] }) },
     frontEnds: { of: async () => undefined },
     resultSchemas: createResultSchemas(),

@@ -28,6 +28,7 @@ export const promptOf = (text: string, changes: Partial<RunPrompt> = {}): RunPro
   principal: 'ada',
   key_id: null,
   output_schema: null,
+  outcome: null,
   message_id: null,
   ...changes,
 })

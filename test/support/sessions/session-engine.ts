@@ -122,6 +122,7 @@ export function createEngine(
   const promptFiles = {
     prepare: async (parts: readonly object[]) => ({ parts }) as PreparedParts,
     read: async () => Buffer.alloc(0),
+    textOf: async () => '',
   }
   const shared = {
     runs: runRows,

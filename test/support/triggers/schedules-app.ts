@@ -87,7 +87,10 @@ export async function startSchedulesApp() {
       },
       customToolCalls: { answerWithin: async () => assert.fail('no session has custom tools') },
       resultSchemas: { schemaProblem: async () => undefined },
-      promptFiles: { prepare: async () => assert.fail('no prompt has files') },
+      promptFiles: {
+        prepare: async () => assert.fail('no prompt has files'),
+        textOf: async () => assert.fail('no prompt has files'),
+      },
       defaultModel: () => 'demo',
       checkSupport: async () => undefined,
       dispose: async () => undefined,

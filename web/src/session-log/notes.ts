@@ -15,6 +15,9 @@ const info = (label: string, text = ''): NoteText => ({ label, text, tone: 'info
 
 const texts: { readonly [Type in SessionEvent['type']]?: (event: EventOf<Type>) => NoteText } = {
   'user.interrupt': ({ reason }) => ({ label: 'Stop requested', text: reason ?? '', tone: 'warning' }),
+  'user.define_outcome': ({ description }) => info('Outcome', description),
+  'span.outcome_evaluation_start': ({ iteration }) => info('Grader', `evaluation ${iteration + 1}`),
+  'span.outcome_evaluation_end': verdictText,
   'session.error': errorText,
   'session.status_idle': idleText,
   'agent.tool_result': ({ content }) => info('Result of an earlier call', textOf(content ?? [])),
@@ -38,6 +41,11 @@ const texts: { readonly [Type in SessionEvent['type']]?: (event: EventOf<Type>) 
     info(`File ${change}`, principal === undefined ? path : `${path} by ${principal}`),
   'agent.thread_context_compacted': ({ tokens_before: before, tokens_after: after }) =>
     info('Conversation compacted', before === undefined || after === undefined ? '' : `${before} to ${after} tokens`),
+}
+
+function verdictText({ result, explanation }: EventOf<'span.outcome_evaluation_end'>): NoteText {
+  const label = `Grader: ${result.replaceAll('_', ' ')}`
+  return { label, text: explanation, tone: result === 'satisfied' ? 'info' : 'warning' }
 }
 
 function idleText({ stop_reason: reason, stop_details: details }: EventOf<'session.status_idle'>): NoteText {

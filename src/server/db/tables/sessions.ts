@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { Outcome, OutcomeState } from '../../../contract/outcomes.ts'
 import type { PromptKind, PromptMode, PromptPart, PromptState } from '../../../contract/prompts.ts'
 import type { SessionRepository } from '../../../contract/repositories.ts'
 import type { SandboxStatus } from '../../../contract/sessions.ts'
@@ -58,6 +59,8 @@ export interface PromptTable {
   model: string
   system: string | null
   output_schema: ColumnType<Readonly<Record<string, unknown>> | null, string | null | undefined, string | null>
+  outcome: ColumnType<Outcome | null, string | null | undefined, string | null>
+  outcome_state: ColumnType<OutcomeState | null, string | null | undefined, string | null>
   kind: Generated<PromptKind>
   mode: PromptMode
   state: Generated<PromptState>

@@ -35,11 +35,13 @@ async function runOf({ server, tools = [], held = [], call = async () => ({ cont
       },
     },
     tools: { offered: async () => ({ tools, held }), accepted: async () => tools, callTool: call },
+    credentialFor: async () => undefined,
   })
   const stop = new AbortController()
   const listed = await toolsOfSources(
     mcp.sources({
       agent: { tools: {}, config: { mcp_servers: ['wiki'] }, ...agent },
+      sessionId: 'ses_1',
       payer: async () => ({ principal: 'ada', key: key as KeyAccess }),
       model: { images: false, documents: false },
       openSandbox: async () => assert.fail('no result is long'),

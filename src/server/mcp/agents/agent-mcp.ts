@@ -8,7 +8,7 @@ import type { ToolResult } from '../../tools/tool.ts'
 import type { CallableTool, CallContext, SourceWarning, ToolSource } from '../../tools/tool-source.ts'
 import { needsApproval, type RegisteredServer } from '../registry/server.ts'
 import type { McpServers } from '../registry/servers.ts'
-import { serverOfUrl } from '../registry/url-server.ts'
+import { serverOfUrl, type UrlCredential, withCredential } from '../registry/url-server.ts'
 import type { McpTools } from '../tools/tools.ts'
 import { type ResultOptions, toolResult } from './results.ts'
 import { createStoredTools, toolFacts } from './stored-tools.ts'
@@ -16,6 +16,8 @@ import { createStoredTools, toolFacts } from './stored-tools.ts'
 interface Deps {
   readonly servers: Pick<McpServers, 'find'>
   readonly tools: Pick<McpTools, 'offered' | 'accepted' | 'callTool'>
+  /** Returns the credential that a session has for the address of a server; undefined without one. */
+  readonly credentialFor: (sessionId: string, url: string) => Promise<UrlCredential | undefined>
 }
 
 /** Who pays for a run: its key decides which servers and tools the run may use. */
@@ -29,6 +31,8 @@ interface Agent {
 
 interface RunOf extends ResultOptions {
   readonly agent: Agent
+  /** The session whose credentials servers get that the agent names by their address. */
+  readonly sessionId: string
   /** Undefined when the key that queued the prompt was revoked or has expired. */
   readonly payer: () => Promise<Payer | undefined>
 }
@@ -59,7 +63,7 @@ const maxToolBytes = 32 * 1024
 /** Tools of MCP servers for the runs of agents. A server that fails costs a run only its own tools. */
 export type AgentMcp = ReturnType<typeof createAgentMcp>
 
-export function createAgentMcp({ servers, tools }: Deps) {
+export function createAgentMcp({ servers, tools, credentialFor }: Deps) {
   /** Throws `not_found` for a server that does not exist or that the key may not use. */
   async function resolved({ name, url }: Pick<EnabledServer, 'name' | 'url'>, by: Payer): Promise<RegisteredServer> {
     if (url === undefined) return servers.find(name, by)
@@ -70,13 +74,19 @@ export function createAgentMcp({ servers, tools }: Deps) {
     return server
   }
 
+  /** Returns the server with the credential that the session has for its address. */
+  async function resolvedIn(sessionId: string, wanted: EnabledServer, by: Payer): Promise<RegisteredServer> {
+    const server = await resolved(wanted, by)
+    const credential = wanted.url === undefined ? undefined : await credentialFor(sessionId, wanted.url)
+    return credential ? withCredential(server, credential) : server
+  }
+
   /** Lists the tools of a server that the agent may call. Throws an AppError. */
   async function offered(
-    wanted: EnabledServer,
+    { wanted, server }: { readonly wanted: EnabledServer; readonly server: RegisteredServer },
     by: Payer,
     { signal, warn, maxTools }: Listing,
   ): Promise<OfferedServer> {
-    const server = await resolved(wanted, by)
     const list = await withinTime(tools.offered(server, by), { server, signal })
     const usable = list.tools.flatMap((tool): OfferedTool[] => {
       const policy = wanted.policyOf(tool.name)
@@ -104,11 +114,15 @@ export function createAgentMcp({ servers, tools }: Deps) {
   }
 
   /** Calls a tool for whoever pays now. Failures of the server are errors with a message for the model. */
-  async function called(wanted: EnabledServer, { payer, ...options }: CallsOf, call: Called): Promise<ToolResult> {
+  async function called(
+    wanted: EnabledServer,
+    { payer, sessionId, ...options }: CallsOf,
+    call: Called,
+  ): Promise<ToolResult> {
     const { context, tool, input } = call
     const by = await payer()
     if (!by) throw new AppError('forbidden', 'the key that queued the prompt was revoked or has expired')
-    const server = await resolved(wanted, by)
+    const server = await resolvedIn(sessionId, wanted, by)
     const limit = AbortSignal.timeout(callMs)
     const signal = AbortSignal.any([context.signal, limit])
     const work = tools.callTool(server, by, { name: tool, arguments: recordOf(input), signal })
@@ -129,7 +143,8 @@ export function createAgentMcp({ servers, tools }: Deps) {
           const by = await calls.payer()
           // The run ends with its first model request, which reports the reason.
           if (!by) return []
-          const { server, tools: found } = await offered(wanted, by, { signal, warn, maxTools: maxRunTools })
+          const server = await resolvedIn(calls.sessionId, wanted, by)
+          const { tools: found } = await offered({ wanted, server }, by, { signal, warn, maxTools: maxRunTools })
           return found.map(each =>
             runTool(server, each, (tool, input, context) => called(wanted, calls, { tool, input, context })),
           )
@@ -156,12 +171,12 @@ export function createAgentMcp({ servers, tools }: Deps) {
       const lists = await Promise.all(
         wanted.map(async (server, at) => {
           const warn = (warning: SourceWarning): void => void warnings[at]?.push(warning)
-          const found = await offered(server, by, { signal, warn, maxTools: maxProgramTools }).catch(
-            (error: unknown) => {
-              if (!(error instanceof AppError)) throw error
-              warn(failedWarning(`MCP server ${server.name}`, error.message))
-            },
-          )
+          const listing = { signal, warn, maxTools: maxProgramTools }
+          const list = resolved(server, by).then(each => offered({ wanted: server, server: each }, by, listing))
+          const found = await list.catch((error: unknown) => {
+            if (!(error instanceof AppError)) throw error
+            warn(failedWarning(`MCP server ${server.name}`, error.message))
+          })
           const tools = found?.tools.map(({ tool, policy }) => [tool.name, policy] as const) ?? []
           return { name: found?.server.server_name ?? server.name, url: server.url, tools: Object.fromEntries(tools) }
         }),
@@ -173,9 +188,9 @@ export function createAgentMcp({ servers, tools }: Deps) {
      * Returns the input schema of an accepted tool of a session's servers; undefined for an unknown one. `name` is `server__tool`, both
      * as they are.
      */
-    async inputSchemaOf(name: string, { owner_id, tools: given, config }: Agent & { readonly owner_id: string }) {
+    async inputSchemaOf(name: string, { id, owner_id, tools: given, config }: OfSession) {
       for (const wanted of enabledServers(given, config)) {
-        const server = await resolved(wanted, { principal: owner_id, key: undefined }).catch((error: unknown) => {
+        const server = await resolvedIn(id, wanted, { principal: owner_id, key: undefined }).catch((error: unknown) => {
           if (error instanceof AppError && error.code === 'not_found') return undefined
           throw error
         })
@@ -189,8 +204,13 @@ export function createAgentMcp({ servers, tools }: Deps) {
 
     resolved,
 
-    stored: createStoredTools({ resolved, accepted: tools.accepted }),
+    stored: createStoredTools({ resolved: resolvedIn, accepted: tools.accepted }),
   }
+}
+
+interface OfSession extends Agent {
+  readonly id: string
+  readonly owner_id: string
 }
 
 interface GrantOf extends Pick<RunOf, 'agent' | 'payer'> {

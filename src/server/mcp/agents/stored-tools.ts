@@ -11,13 +11,15 @@ import type { McpTools } from '../tools/tools.ts'
 
 interface Deps {
   /** Throws `not_found` for a server that does not exist or that the key may not use. */
-  readonly resolved: (wanted: Pick<EnabledServer, 'name' | 'url'>, by: By) => Promise<RegisteredServer>
+  readonly resolved: (sessionId: string, wanted: EnabledServer, by: By) => Promise<RegisteredServer>
   readonly accepted: McpTools['accepted']
 }
 
 type By = Pick<Caller, 'principal' | 'key'>
 
 interface StoredOf {
+  /** Id of the session. */
+  readonly id: string
   readonly tools: unknown
   readonly config: Readonly<Record<string, unknown>>
 }
@@ -53,8 +55,8 @@ export function toolFacts(
 
 /** Returns a function that lists the tools of an agent's servers without asking these: those of the last accepted lists. */
 export function createStoredTools({ resolved, accepted }: Deps) {
-  async function ofServer(wanted: EnabledServer, by: By): Promise<StoredTools> {
-    const server = await resolved(wanted, by)
+  async function ofServer(sessionId: string, wanted: EnabledServer, by: By): Promise<StoredTools> {
+    const server = await resolved(sessionId, wanted, by)
     const listed = await accepted(server)
     if (listed.length === 0)
       return { tools: [], notes: [`the tools of MCP server ${wanted.name} are unknown until it has listed them once`] }
@@ -68,10 +70,10 @@ export function createStoredTools({ resolved, accepted }: Deps) {
     return { tools, notes: [] }
   }
 
-  return async ({ tools, config }: StoredOf, by: By): Promise<StoredTools> => {
+  return async ({ id, tools, config }: StoredOf, by: By): Promise<StoredTools> => {
     const lists = await Promise.all(
       enabledServers(tools, config).map(wanted =>
-        ofServer(wanted, by).catch((error: unknown): StoredTools => {
+        ofServer(id, wanted, by).catch((error: unknown): StoredTools => {
           if (!(error instanceof AppError)) throw error
           return { tools: [], notes: [`MCP server ${wanted.name} has no tools: ${error.message}`] }
         }),

@@ -3,6 +3,8 @@ import type { RegisteredServer } from './server.ts'
 
 const idPrefix = 'mcp_url_'
 
+const idOf = (text: string): string => `${idPrefix}${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+
 /** True for the id of a server that an agent names by its address. */
 export const isUrlServerId = (id: string): boolean => id.startsWith(idPrefix)
 
@@ -12,7 +14,7 @@ export const isUrlServerId = (id: string): boolean => id.startsWith(idPrefix)
  */
 export function serverOfUrl({ name, url }: { readonly name: string; readonly url: string }): RegisteredServer {
   return {
-    server_id: `${idPrefix}${createHash('sha256').update(url).digest('hex').slice(0, 32)}`,
+    server_id: idOf(url),
     server_name: name,
     alias: null,
     description: null,
@@ -32,3 +34,18 @@ export function serverOfUrl({ name, url }: { readonly name: string; readonly url
     secret: () => ({}),
   }
 }
+
+/** A credential of a session for the address of a server. */
+export interface UrlCredential {
+  readonly id: string
+  readonly token: string
+}
+
+/** Returns the server with a credential. It may show its holder other tools, so it has an id of its own. */
+export const withCredential = (server: RegisteredServer, { id, token }: UrlCredential): RegisteredServer => ({
+  ...server,
+  server_id: idOf(`${server.url} ${id}`),
+  auth_type: 'bearer_token',
+  has_credentials: true,
+  secret: () => ({ auth_value: token }),
+})

@@ -8,6 +8,8 @@ import { sentArguments } from './call-arguments.ts'
 import { blockOf, contentOf } from './context/blocks.ts'
 import { type ReadEvent, seqOf, Transcript } from './context/transcript.ts'
 import { FoundTools } from './found-tools.ts'
+import { evaluationProblem, instructionAfter } from './outcome/outcome-events.ts'
+import { OutcomeProgress } from './outcome/progress.ts'
 import { repairInstruction } from './result-events.ts'
 import { addUsage, noUsage, tokensInWindow, type UsageTotals } from './usage-totals.ts'
 
@@ -60,20 +62,23 @@ export class Conversation {
   /** Results of clients by the ids of the calls' events. They enter the conversation when work continues. */
   readonly #answers = new Map<string, ClientResult>()
   #isWaiting = false
-  #openRequest: { readonly id: string | undefined; readonly isSummary: boolean } | undefined
+  /** A request that is not part of the conversation, for a summary or to a grader, is an aside. */
+  #openRequest: { readonly id: string | undefined; readonly isAside: boolean } | undefined
   #failed: FailedTries | undefined
-  /** Instruction to repair an invalid answer, sent with the next request. */
-  #repair: { readonly seq: number; readonly instruction: string } | undefined
+  /** Instruction to repair an invalid answer, or the feedback of a grader; sent with the next request. */
+  #instruction: { readonly seq: number; readonly text: string } | undefined
   #isRepairing = false
   #usage: UsageTotals = noUsage
+  readonly outcomes: OutcomeProgress
 
-  constructor(transcript = new Transcript()) {
+  constructor(transcript = new Transcript(), outcomes = new OutcomeProgress()) {
     this.transcript = transcript
+    this.outcomes = outcomes
   }
 
   /** Returns an independent copy. */
   copy(): Conversation {
-    const copy = new Conversation(this.transcript.copy())
+    const copy = new Conversation(this.transcript.copy(), this.outcomes.copy())
     for (const [id, prompt] of this.#prompts) copy.#prompts.set(id, prompt)
     for (const id of this.#included) copy.#included.add(id)
     for (const [id, use] of this.#open) copy.#open.set(id, use)
@@ -84,7 +89,7 @@ export class Conversation {
     copy.#isWaiting = this.#isWaiting
     copy.#openRequest = this.#openRequest
     copy.#failed = this.#failed
-    copy.#repair = this.#repair
+    copy.#instruction = this.#instruction
     copy.#isRepairing = this.#isRepairing
     copy.#usage = this.#usage
     return copy
@@ -92,10 +97,10 @@ export class Conversation {
 
   add(event: ReadEvent): void {
     if (isOfThread(event)) return
+    this.outcomes.add(event)
     if (endsRun(event) && !budgetReached(event)) {
       this.#prompts.delete(event.prompt_id ?? '')
-      this.#repair = undefined
-      this.#isRepairing = false
+      this.#dropInstruction()
     }
     switch (event.type) {
       case 'user.message':
@@ -105,7 +110,10 @@ export class Conversation {
         })
         break
       case 'session.prompt_ended':
-        this.#prompts.delete(event.prompt_id ?? '')
+        this.#endPrompt(event)
+        break
+      case 'span.outcome_evaluation_end':
+        this.#instruct(event)
         break
       case 'span.model_request_start':
         this.#begin(event)
@@ -157,12 +165,12 @@ export class Conversation {
   }
 
   /**
-   * Returns the sequence numbers of prompt messages and repair instructions before event `seq` that enter the
-   * conversation after it, or have not entered yet.
+   * Returns the sequence numbers of prompt messages and instructions before event `seq` that enter the conversation after
+   * it, or have not entered yet.
    */
   waitingAt(seq: number): number[] {
     const late = this.#entered.filter(({ at }) => at >= seq)
-    const waiting = [...this.#prompts.values(), ...(this.#repair ? [this.#repair] : [])]
+    const waiting = [...this.#prompts.values(), ...(this.#instruction ? [this.#instruction] : [])]
     return [...late, ...waiting].map(({ seq: own }) => own).filter(own => own < seq)
   }
 
@@ -222,21 +230,22 @@ export class Conversation {
   }
 
   #begin(event: EventOf<'span.model_request_start'>): void {
-    const isSummary = event.purpose === 'compaction'
-    this.#openRequest = { id: event.id, isSummary }
-    if (isSummary) return
+    const isAside = event.purpose !== undefined
+    this.#openRequest = { id: event.id, isAside }
+    if (isAside) return
     if (this.#open.size === 0) this.transcript.beginStep(event)
     if (event.trimmed_until !== undefined) this.transcript.trimUntil(event.trimmed_until)
-    if (this.#repair) {
-      this.#entered.push({ seq: this.#repair.seq, at: seqOf(event) })
-      this.transcript.add('user', { type: 'text', text: this.#repair.instruction }, event)
-      this.#repair = undefined
+    if (this.#instruction) {
+      const { seq, text } = this.#instruction
+      this.#entered.push({ seq, at: seqOf(event) })
+      this.transcript.add('user', { type: 'text', text }, event)
+      this.#instruction = undefined
     }
     for (const id of event.prompt_ids ?? []) this.#include(id, event)
   }
 
   #end(event: EventOf<'span.model_request_end'>): void {
-    const tokens = this.#openRequest?.isSummary ? undefined : tokensInWindow(event.model_usage)
+    const tokens = this.#openRequest?.isAside ? undefined : tokensInWindow(event.model_usage)
     this.#openRequest = undefined
     if (!event.is_error) this.#failed = undefined
     this.#usage = addUsage(this.#usage, event.model_usage)
@@ -244,16 +253,34 @@ export class Conversation {
   }
 
   #fail(event: EventOf<'session.error'>): void {
-    const instruction = repairInstruction(event)
-    if (instruction !== undefined) {
-      this.#repair = { seq: seqOf(event), instruction }
+    const repair = repairInstruction(event)
+    if (repair !== undefined) {
+      this.#instruction = { seq: seqOf(event), text: repair }
       this.#isRepairing = true
-      return
     }
+    if (repair !== undefined || evaluationProblem(event) !== undefined) return
     const { retry_status: retry } = event.error
     const at = Date.parse(event.processed_at ?? '')
     if (retry?.type !== 'retrying' || Number.isNaN(at)) this.#failed = undefined
     else this.#failed = { count: retry.attempt ?? 1, since: this.#failed?.since ?? at }
+  }
+
+  /** A fork does not continue the prompts of the session that it copies. */
+  #endPrompt({ prompt_id = '', reason }: EventOf<'session.prompt_ended'>): void {
+    this.#prompts.delete(prompt_id)
+    if (reason === 'forked') this.#dropInstruction()
+  }
+
+  /** The feedback of a grader is the agent's next turn, which gets its own try to repair an invalid answer. */
+  #instruct(event: EventOf<'span.outcome_evaluation_end'>): void {
+    this.#dropInstruction()
+    const text = instructionAfter(event)
+    if (text !== undefined) this.#instruction = { seq: seqOf(event), text }
+  }
+
+  #dropInstruction(): void {
+    this.#instruction = undefined
+    this.#isRepairing = false
   }
 
   #include(promptId: string, event: ReadEvent): void {

@@ -14,6 +14,7 @@ import {
   requestWithRetries,
   usageEvent,
 } from './model-tries.ts'
+import { evaluationOf, outcomeField } from './outcome/evaluation.ts'
 import { bodyOf } from './request.ts'
 import { resultOf, schemaOf } from './result.ts'
 import { repairRequested, resultFailure } from './result-events.ts'
@@ -88,10 +89,11 @@ async function answered(
   }
   const result = await resultOf(run, answer)
   if (!result || 'value' in result) {
-    return {
-      batch: [...events, usageEvent(run, usage), { ...endOf(answer), ...(result && { result: result.value }) }],
-      continues: false,
-    }
+    // Stored with the answer, so that a crash repeats the evaluation alone.
+    const evaluation = answer.stopReason === 'refusal' ? undefined : evaluationOf(run)
+    if (evaluation) return { batch: [...events, evaluation], continues: true }
+    const end = { ...endOf(answer), ...(result && { result: result.value }), ...outcomeField(run) }
+    return { batch: [...events, usageEvent(run, usage), end], continues: false }
   }
   if (!run.conversation.isRepairing) return { batch: [...events, repairRequested(result.problem)], continues: true }
   return { batch: [...events, usageEvent(run, usage), resultFailure(result.problem)], continues: false }

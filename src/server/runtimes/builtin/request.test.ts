@@ -24,6 +24,7 @@ const prompt = {
   principal: 'ada',
   key_id: null,
   output_schema: null,
+  outcome: null,
   message_id: null,
 }
 

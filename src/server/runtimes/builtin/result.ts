@@ -1,6 +1,7 @@
-import { isRecord, type Json } from '../../platform/json.ts'
+import { isRecord, type Json, textOf } from '../../platform/json.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
 import type { Answer } from './answer.ts'
+import type { Message } from './context/blocks.ts'
 import type { Run } from './run.ts'
 
 /** Instruction to answer with JSON that matches a schema. */
@@ -22,15 +23,22 @@ export type Result = { readonly value: unknown } | { readonly problem: string }
 /** Returns the JSON value of an answer, or its problem; undefined without a schema or after a refusal of the model. */
 export async function resultOf({ schema, deps }: Run, answer: Answer): Promise<Result | undefined> {
   if (!schema || answer.stopReason === 'refusal') return undefined
-  const text = answer.blocks.map(block => (block.type === 'text' ? block.text : '')).join('')
-  const parsed = valueIn(text)
+  const parsed = jsonIn(textOfAnswer(answer))
   if (!parsed) return { problem: answer.stopReason === 'max_tokens' ? 'was truncated at its limit' : 'is not JSON' }
   const problem = await deps.resultSchemas.mismatch(schema, parsed.value)
   return problem === undefined ? parsed : { problem: `does not match the schema: ${problem}` }
 }
 
-/** Parses the answer; models often put a code fence around the JSON, or text before it. */
-function valueIn(text: string): { readonly value: unknown } | undefined {
+/** Returns the text of an answer. */
+export const textOfAnswer = ({ blocks }: Answer): string =>
+  blocks.map(block => (block.type === 'text' ? block.text : '')).join('')
+
+/** Returns the JSON value of an assistant's message in the conversation; undefined when it has none. */
+export const resultIn = ({ content }: Message): { readonly value: unknown } | undefined =>
+  jsonIn(content.map(block => textOf(block['text'])).join(''))
+
+/** Parses an answer; models often put a code fence around the JSON, or text before it. */
+export function jsonIn(text: string): { readonly value: unknown } | undefined {
   const whole = parsed(text)
   if (whole) return whole
   const start = text.indexOf('```')

@@ -1,5 +1,6 @@
 import type { NewEvent } from '../../../contract/events.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import type { Actor } from '../../http/caller.ts'
 import type { AgentMcp } from '../../mcp/agents/agent-mcp.ts'
 import type { SessionMemories } from '../../memories/session-memories.ts'
 import type { Json } from '../../platform/json.ts'
@@ -8,6 +9,7 @@ import type { ResultSchemas } from '../../platform/result-schema/result-schemas.
 import type { pause } from '../../platform/timers.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
 import type { FrontEnds } from '../../tools/front-end.ts'
+import type { ToolMemoryFiles } from '../../tools/memory-files.ts'
 import type { Recording } from '../../tools/replay.ts'
 import type { RunServices, ToolLimits } from '../../tools/tool.ts'
 import type { CallContext, ListedTools } from '../../tools/tool-source.ts'
@@ -28,6 +30,13 @@ export interface BuiltinDeps {
   readonly markSandboxRunning: (sessionId: string) => Promise<void>
   /** Memories of the session's agent. */
   readonly memories: Pick<SessionMemories, 'block' | 'toolMemories'>
+  /** Memory stores of sessions. */
+  readonly memoryStores: {
+    /** Returns the text for the system prompt; empty without a store. */
+    block(sessionId: string): Promise<string>
+    /** Returns the memories for the tools of the agent; undefined without a store. */
+    filesFor(sessionId: string, actor: Actor): Promise<ToolMemoryFiles | undefined>
+  }
   /** Tools of the agent's MCP servers. */
   readonly mcp: Pick<AgentMcp, 'sources' | 'inputSchemaOf' | 'stored'>
   /** Tools, context and state that front-ends give to their sessions. */

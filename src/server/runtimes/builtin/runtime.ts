@@ -11,6 +11,7 @@ import { createNextRequest } from './context/next-request.ts'
 import { noContents } from './context/prompt-files.ts'
 import { requestModel } from './model-step.ts'
 import { requestEnd } from './model-tries.ts'
+import { closeEvaluation, evaluate } from './outcome/evaluation.ts'
 import { createReplayTools } from './replay.ts'
 import type { BuiltinDeps, Events, Run } from './run.ts'
 import { createRunServices, startsJob } from './run-services.ts'
@@ -49,6 +50,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       compaction: true,
       typed_results: true,
       replay: true,
+      outcomes: true,
     },
     async *run(session, prompt, context) {
       const recording = isReplay(session.environment) ? await deps.recordingOf(session.id) : undefined
@@ -60,7 +62,8 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       const tools = recording
         ? await replayToolsOf({ session, prompt, context, recording })
         : withToolSearch(await toolsOfSources(sourcesOf({ session, prompt, context, services, frontEnd }), callContext))
-      const memories = await deps.memories.block(session)
+      const blocks = [await deps.memories.block(session), await deps.memoryStores.block(session.id)]
+      const memories = blocks.filter(text => text !== '').join('\n\n')
       const redactor = createRedactor(deps.gateway.echoes(), context)
       const run: Run = {
         deps,
@@ -100,21 +103,30 @@ const noRecording = failed(
 const isReadTool = (name: string): boolean => builtinTools.find(tool => tool.name === name)?.reads ?? true
 
 async function* steps(run: Run): AsyncGenerator<Events> {
-  const { context, session } = run
   yield* settleInterrupted(run)
   if (run.prompt.kind === 'compact') return yield* compactOnRequest(run)
   if (run.tools.warnings.length > 0)
     yield run.tools.warnings.map(warning => ({ type: 'session.warning', warning }) as const)
-  const maxTurns = Number(session.config['max_turns'] ?? defaultMaxTurns)
+  const maxTurns = Number(run.session.config['max_turns'] ?? defaultMaxTurns)
   for (let turn = 0; turn < maxTurns; turn++) {
-    if (context.signal.aborted || context.isDraining()) return
+    if (!(yield* evaluateAnswer(run)) || isOver(run)) return
     // A question to a person may still be open from before a crash.
     if (run.conversation.openToolUses.length === 0 && !(yield* requestModel(run))) return
     if (!(yield* callTools(run))) return
   }
+  if (!(yield* evaluateAnswer(run))) return
   yield [
     failed('tool_use_limit_reached_error', `the run reached its limit of ${maxTurns} turns; send a prompt to continue`),
   ]
+}
+
+const isOver = ({ context }: Run): boolean => context.signal.aborted || context.isDraining()
+
+/** Lets the grader judge an answer whose evaluation has begun. Returns false when the run has ended or must be handed over. */
+async function* evaluateAnswer(run: Run): AsyncGenerator<Events, boolean> {
+  const { outcome } = run.prompt
+  if (!outcome || !run.conversation.outcomes.evaluationOf(outcome)) return true
+  return isOver(run) ? false : yield* evaluate(run, outcome)
 }
 
 /** Gives every tool call that a crash interrupted a result, and closes a model request without an end. */
@@ -125,6 +137,7 @@ async function* settleInterrupted(run: Run): AsyncGenerator<Events> {
   const waits = waitsIn(conversation.openToolUses, run)
   const begun = conversation.openToolUses.filter(use => !waits.has(use))
   if (context.signal.aborted) yield* closeUnanswered(run, [...waits])
+  yield* closeEvaluation(run)
   for (const use of begun) if (!isRepeatable(use, tools)) yield [outcomeUnknown(use)]
   const repeated = begun.filter(use => isRepeatable(use, tools))
   for await (const result of runToolCalls(repeated, tools, callContext)) yield [result]

@@ -1,7 +1,9 @@
+import type { Actor } from '../../http/caller.ts'
 import { ByteGate } from '../../platform/byte-gate.ts'
 import type { Sandbox } from '../../sandboxes/sandbox.ts'
 import { customSource, customTools } from '../../tools/custom-tools.ts'
 import { type FrontEnd, frontEndTools, stateSource } from '../../tools/front-end.ts'
+import { memoryFilesSource } from '../../tools/memory-files.ts'
 import { memorySource, sandboxSource } from '../../tools/own-sources.ts'
 import { subagentEntries, subagentSource } from '../../tools/subagents.ts'
 import { type RunServices, toolMemoryBytes } from '../../tools/tool.ts'
@@ -32,12 +34,14 @@ export function createSources(deps: BuiltinDeps): (run: RunOf) => ToolSource[] {
     return [
       sandboxSource(enabled, { open, memory, services }),
       ...(session.agent_id === '' ? [] : [memorySource(enabled, memoriesFor(deps, session, prompt))]),
+      memoryFilesSource(() => deps.memoryStores.filesFor(session.id, agentOf(prompt))),
       ...(subagents ? [subagentSource(subagentEntries(session.config), subagents)] : []),
       ...(customToolEnd
         ? [customSource(customTools(session.tools, session.config), { endOf: customToolEnd, mismatch })]
         : []),
       ...deps.mcp.sources({
         agent: session,
+        sessionId: session.id,
         payer: () => context.payer(prompt),
         model: services.model,
         openSandbox: open,
@@ -64,8 +68,14 @@ function sandboxOpener({ sandboxes, markSandboxRunning }: BuiltinDeps, session: 
   }
 }
 
+const memoriesFor = ({ memories }: BuiltinDeps, { id, agent_id }: RunSession, prompt: RunPrompt) =>
+  memories.toolMemories({ agentId: agent_id, sessionId: id, actor: agentOf(prompt) })
+
 /** Memories are saved on behalf of the user who queued the prompt. */
-function memoriesFor({ memories }: BuiltinDeps, { id, agent_id }: RunSession, { principal, key_id }: RunPrompt) {
-  const actor = { principal, role: 'agent', keyId: key_id ?? undefined, address: undefined, requestId: undefined }
-  return memories.toolMemories({ agentId: agent_id, sessionId: id, actor })
-}
+const agentOf = ({ principal, key_id }: RunPrompt): Actor => ({
+  principal,
+  role: 'agent',
+  keyId: key_id ?? undefined,
+  address: undefined,
+  requestId: undefined,
+})

@@ -52,4 +52,5 @@ const unsent = {
   principal: '',
   key_id: null,
   message_id: null,
+  outcome: null,
 } as const

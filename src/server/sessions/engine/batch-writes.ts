@@ -1,6 +1,7 @@
 import { awaitedApprovals, type NewEvent, type SessionEvent } from '../../../contract/events.ts'
 import type { BatchParts, RunSession, Runtime } from '../../runtimes/runtime.ts'
 import type { Queryable } from '../log/event-store.ts'
+import { outcomeChange } from '../queue/outcome-state.ts'
 import { approvalPolicyOf } from '../waits/approval-policy.ts'
 import type { LeasedSession } from './leases.ts'
 import type { ContextDeps } from './run-context.ts'
@@ -15,20 +16,27 @@ interface WritingRun {
 }
 
 /**
- * Returns the writes that are committed with a batch: provider ids, calls of custom tools, approvals, and the files of
- * the step.
+ * Returns the writes that are committed with a batch: provider ids, the progress of an outcome, calls of custom tools,
+ * approvals, and the files of the step.
  */
 export function batchWrites(
-  { sessions, approvals, customToolCalls }: Pick<ContextDeps, 'sessions' | 'approvals' | 'customToolCalls'>,
+  {
+    sessions,
+    prompts,
+    approvals,
+    customToolCalls,
+  }: Pick<ContextDeps, 'sessions' | 'prompts' | 'approvals' | 'customToolCalls'>,
   { leased, session, runtime, prompt }: WritingRun,
   { events, refs, files }: BatchParts & { readonly files: StepFiles },
 ) {
   const asked = events.flatMap(awaitedApprovals)
   const called = runtime.offersCustomTools ? events.flatMap(customToolUse) : []
-  if (!refs && asked.length === 0 && called.length === 0 && !files.commit) return undefined
+  const evaluated = outcomeChange(events)
+  if (!refs && asked.length === 0 && called.length === 0 && !evaluated && !files.commit) return undefined
   const { sessionId } = leased
   return async (client: Queryable, stored: readonly SessionEvent[]) => {
     if (refs) await sessions.storeRefs(client, leased, refs)
+    if (evaluated) await prompts.setOutcomeState(client, prompt.id, evaluated)
     // A client may answer as soon as it sees the event; the run waits only once its other calls have ended.
     if (called.length > 0) await customToolCalls.open(client, sessionId, called, prompt.id)
     if (asked.length > 0) {

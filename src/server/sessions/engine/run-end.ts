@@ -2,6 +2,7 @@ import { type BudgetReached, endsRun, type NewEvent } from '../../../contract/ev
 import type { ProviderRefs } from '../../runtimes/runtime.ts'
 import { type EventLog, whileLeased } from '../log/event-log.ts'
 import type { NamedEvent, Queryable } from '../log/event-store.ts'
+import { outcomeChange } from '../queue/outcome-state.ts'
 import { type EndedPrompt, promptsEnded } from '../queue/prompt-ended.ts'
 import type { PromptStore, QueuedPrompt } from '../queue/prompt-store.ts'
 import type { SessionStore } from '../session-store.ts'
@@ -64,15 +65,17 @@ export async function finish(
   const ends = promptsEnded(joined, { state, reason: reached === 'cancelled' ? 'interrupted' : 'steered' })
   const warnings = files?.warnings ?? []
   const events = stamped([...batch.slice(0, -1), ...warnings, ...ends, ...batch.slice(-1)], prompt.id, runId)
+  const evaluated = outcomeChange(batch)
   let isReleased = false
   const end = async (named: readonly NamedEvent[], on: Queryable) => {
     if (refs) await sessions.storeRefs(on, leased, refs)
+    if (evaluated) await prompts.setOutcomeState(on, prompt.id, evaluated)
     const stored = await runs.end(leased, { state, outcome: reached }, named, on)
     isReleased = stored.isReleased
     if (stored.events) await files?.commit?.(on, stored.events)
     return stored.events
   }
-  await eventLog.appendBy(leased, events, end, refs === undefined && !files?.commit)
+  await eventLog.appendBy(leased, events, end, refs === undefined && !evaluated && !files?.commit)
   await files?.done()
   return isReleased
 }

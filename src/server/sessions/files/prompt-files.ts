@@ -139,6 +139,21 @@ export function createPromptFiles({ store, blobs, blobRows, storeContent, limits
       }
     },
 
+    /** Returns the text of an uploaded file. Throws `invalid_request` for another content, or one that is too long. */
+    async textOf(
+      reference: SentReference,
+      { sender, maxLength }: { sender: string; maxLength: number },
+    ): Promise<string> {
+      const { field, fileId } = reference
+      const file = (await uploaded([reference], sender)).get(fileId)
+      // A character has at most four bytes.
+      if (!file || file.bytes > 4 * maxLength) throw invalid(`${field}: the file exceeds ${maxLength} characters`)
+      const text = textIn(await Array.fromAsync(files().contentOf(file)))
+      if (text === undefined) throw invalid(`${field}: the file is not a text in UTF-8`)
+      if (text.length > maxLength) throw invalid(`${field}: the file exceeds ${maxLength} characters`)
+      return text
+    },
+
     /** Returns the content of a file. */
     async read(sessionId: string, { sha256 }: Pick<FilePart, 'sha256'>): Promise<Buffer> {
       const found = await store.find(sessionId, sha256)
@@ -147,6 +162,16 @@ export function createPromptFiles({ store, blobs, blobRows, storeContent, limits
       for (const piece of found.pieces) pieces.push(await blobs.read(found.owner, piece))
       return Buffer.concat(pieces)
     },
+  }
+}
+
+/** Returns the text of UTF-8; undefined for other content, and for U+0000, which the database cannot store. */
+function textIn(chunks: readonly Buffer[]): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+    return text.includes('\0') ? undefined : text
+  } catch {
+    return undefined
   }
 }
 

@@ -17,7 +17,7 @@ export async function messagesOf(events: Log, sessionId: string, limit?: number)
 
 /** The log entries that belong to one prompt. */
 interface Exchange {
-  /** Includes the typed result when the prompt requested one. */
+  /** Includes the typed result and the outcome when the prompt requested them. */
   readonly answer: AnsweredMessage | undefined
   /** A run of the prompt has ended, or a budget has stopped it. */
   readonly hasEnd: boolean
@@ -30,22 +30,28 @@ export async function exchangeOf(events: Log, sessionId: string, promptId: strin
   const first = (await events.seqOfPrompt(sessionId, promptId)) ?? 1
   const reading = new MessageReading(sessionId)
   let hasEnd = false
-  let result: unknown
+  let ended: Pick<AnsweredMessage, 'result' | 'outcome'> = {}
   let isRequested = false
   let hasBegun = false
   for await (const event of eventsFrom(events, sessionId, first)) {
     reading.take(event)
     if (endsRun(event) && event.prompt_id === promptId) {
       hasEnd = true
-      result = event.result
+      ended = endFields(event)
     }
     isRequested ||= isRequestWith(promptId, event)
     hasBegun ||= isRequested && event.type.startsWith('agent.')
   }
   const said = reading.messages.find(({ info }) => info['parentID'] === promptId)
-  const answer = said && { ...said, ...(result !== undefined && { result }) }
+  const answer = said && { ...said, ...ended }
   return { answer, hasEnd, hasBegun: hasBegun || (answer !== undefined && answer.parts.length > 0) }
 }
+
+/** Returns the result and the outcome of a run. */
+const endFields = ({ result, outcome }: SessionEvent): Pick<AnsweredMessage, 'result' | 'outcome'> => ({
+  ...(result !== undefined && { result }),
+  ...(outcome && { outcome }),
+})
 
 /** Returns the message of the last budget stop of the session. */
 export async function budgetStopOf(events: Log, sessionId: string): Promise<string | undefined> {

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { NewEvent } from '../../../contract/events.ts'
+import type { Outcome } from '../../../contract/outcomes.ts'
 import type { PromptMode, PromptPart } from '../../../contract/prompts.ts'
 import type { Caller } from '../../http/caller.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
@@ -23,6 +24,8 @@ export interface PromptWrite {
   readonly mode?: PromptMode | undefined
   /** JSON schema of the answer, already validated. */
   readonly outputSchema?: Readonly<Record<string, unknown>> | undefined
+  /** The outcome that its run has to reach; the parts then include the rubric. */
+  readonly outcome?: Outcome | undefined
   readonly messageId?: string | undefined
   /** Adds the files among the parts to the session, in the transaction that queues the prompt. */
   readonly attach?: PreparedParts['attach'] | undefined
@@ -153,6 +156,25 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
     return true
   }
 
+  /**
+   * Stops the running prompt for one that interrupts, and logs the outcome of one that has one. Returns the id of the
+   * prompt that was queued under the same message id before; then nothing is done.
+   */
+  async function beginBefore(
+    on: Queryable,
+    { target: { id: sessionId, prompt }, id }: { readonly target: PromptTarget; readonly id: string },
+    unpublished: Appended[],
+  ): Promise<string | undefined> {
+    const { messageId, mode, outcome } = prompt
+    if (mode !== 'interrupt' && !outcome) return undefined
+    await store.lock(on, sessionId)
+    const before = messageId === undefined ? undefined : await prompts.withMessageId(on, sessionId, messageId)
+    if (before !== undefined) return before
+    if (mode === 'interrupt') await requestStop(on, sessionId, unpublished)
+    if (outcome) unpublished.push(await eventLog.appendByCaller(on, sessionId, [outcomeDefined(outcome, id)]))
+    return undefined
+  }
+
   return {
     requestStop,
 
@@ -205,27 +227,23 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
     },
 
     /**
-     * Queues a prompt and notifies the runners, with one statement. A prompt that interrupts, has a schema or has files
-     * needs a transaction. Returns the prompt's id, also when the same message was queued before.
+     * Queues a prompt and notifies the runners, with one statement. A prompt that interrupts, or has a schema, an outcome
+     * or files, needs a transaction. Returns the prompt's id, also when the same message was queued before.
      */
     async enqueue(on: Queryable, target: PromptTarget, unpublished: Appended[]): Promise<string> {
       const { id: sessionId, caller, prompt } = target
-      const { messageId, outputSchema } = prompt
       const { given, message } = newPrompt(sessionId, caller, prompt)
       const { id } = given
-      if (given.mode === 'interrupt') {
-        await store.lock(on, sessionId)
-        const before = messageId === undefined ? undefined : await prompts.withMessageId(on, sessionId, messageId)
-        if (before !== undefined) return before
-        await requestStop(on, sessionId, unpublished)
-      }
-      const { outcome, promptId, events } = await prompts.accept(on, given, { message, maxWaiting })
-      const rejection = rejections[outcome]
+      const before = await beginBefore(on, { target, id }, unpublished)
+      if (before !== undefined) return before
+      const accepted = await prompts.accept(on, given, { message, maxWaiting })
+      const rejection = rejections[accepted.outcome]
       if (rejection) throw rejection()
-      if (outcome === 'known') return promptId
-      if (outputSchema) await prompts.setOutputSchema(on, id, outputSchema)
+      if (accepted.outcome === 'known') return accepted.promptId
+      if (prompt.outputSchema) await prompts.setOutputSchema(on, id, prompt.outputSchema)
+      if (prompt.outcome) await prompts.setOutcome(on, id, prompt.outcome)
       await prompt.attach?.(on, sessionId)
-      unpublished.push({ sessionId, events })
+      unpublished.push({ sessionId, events: accepted.events })
       wakeUps.send(on, sessionId)
       return id
     },
@@ -255,6 +273,14 @@ function newPrompt(sessionId: string, { principal, key, trace }: Caller, prompt:
   const message = withId({ type: 'user.message', content: parts, prompt_id: id, model })
   return { given: { id, sessionId, parts, model, system, mode, messageId, principal, keyId: key?.id, trace }, message }
 }
+
+/** Event of the outcome of a prompt; its message follows. */
+const outcomeDefined = ({ rubric, ...outcome }: Outcome, prompt_id: string): NewEvent => ({
+  type: 'user.define_outcome',
+  ...outcome,
+  rubric: { type: 'text', content: rubric },
+  prompt_id,
+})
 
 const rejections: Partial<Record<Accepted['outcome'], () => AppError>> = {
   gone: () => new AppError('not_found', 'session not found'),

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { SessionEvent } from '../../../contract/events.ts'
+import { type Outcome, progressOf, type StoredOutcome } from '../../../contract/outcomes.ts'
 import type { Prompt, PromptKind, PromptMode, PromptPart, PromptState } from '../../../contract/prompts.ts'
 import { newId } from '../../platform/ids.ts'
 import type { TraceHeaders } from '../../platform/trace-context.ts'
@@ -14,6 +15,7 @@ import {
   withId,
 } from '../log/event-store.ts'
 import type { RunRow } from '../session-row.ts'
+import type { OutcomeChange } from './outcome-state.ts'
 import type { EndedPrompt } from './prompt-ended.ts'
 
 /** Returns the cursor of a prompt for the pages of `list`. */
@@ -28,6 +30,8 @@ export interface QueuedPrompt {
   readonly model: string
   readonly system: string | null
   readonly output_schema: Readonly<Record<string, unknown>> | null
+  /** The outcome that the run has to reach; null without one. */
+  readonly outcome: Outcome | null
   /** Id that the client chose for its message. */
   readonly message_id: string | null
   readonly mode: PromptMode
@@ -106,7 +110,7 @@ const acceptTracedText = {
 }
 
 const columns =
-  'id, session_id, kind, parts, model, system, mode, state, principal, key_id, run_id, resumes, stop_requested, ran_ms, output_schema, message_id, traceparent, tracestate'
+  'id, session_id, kind, parts, model, system, mode, state, principal, key_id, run_id, resumes, stop_requested, ran_ms, output_schema, outcome, message_id, traceparent, tracestate'
 
 /** SQL for the first prompt in the queue of a session: one interrupted by a crash, else the first waiting one. */
 export const firstInLine = (what: string, session: string): string => `
@@ -145,6 +149,15 @@ const joinText = `
     union all select * from joined
   ) of_run order by position`
 
+type ListedRow = Omit<Prompt, 'created_at' | 'outcome'> &
+  Omit<StoredOutcome, 'outcome' | 'state'> & { readonly created_at: Date; readonly outcome: Outcome | null }
+
+const toPrompt = ({ outcome, outcome_state, ended_at, created_at, ...row }: ListedRow): Prompt => ({
+  ...row,
+  outcome: outcome && { ...outcome, ...progressOf({ outcome, outcome_state, state: row.state, ended_at }) },
+  created_at: created_at.toISOString(),
+})
+
 /** Returns the row of a prompt that has not run yet. */
 const asQueued = ({ id, sessionId, parts, model, system, mode, messageId, principal, keyId, trace }: NewPrompt) => ({
   id,
@@ -154,6 +167,7 @@ const asQueued = ({ id, sessionId, parts, model, system, mode, messageId, princi
   model,
   system: system ?? null,
   output_schema: null,
+  outcome: null,
   message_id: messageId ?? null,
   mode,
   state: 'waiting' as const,
@@ -231,6 +245,20 @@ export function promptStore(pool: Pool) {
     /** Sets the schema of the answer to a prompt that was accepted in this transaction. */
     async setOutputSchema(on: Queryable, id: string, schema: Readonly<Record<string, unknown>>): Promise<void> {
       await on.query('update prompts set output_schema = $2 where id = $1', [id, JSON.stringify(schema)])
+    },
+
+    /** Sets the outcome of a prompt that was accepted in this transaction. */
+    async setOutcome(on: Queryable, id: string, outcome: Outcome): Promise<void> {
+      await on.query('update prompts set outcome = $2 where id = $1', [id, JSON.stringify(outcome)])
+    },
+
+    /** Records how far the evaluation of a running prompt's outcome has come. */
+    async setOutcomeState(on: Queryable, id: string, { state, isFinal }: OutcomeChange): Promise<void> {
+      const text = `
+        update prompts
+        set outcome_state = $2::jsonb || case when $3 then jsonb_build_object('completed_at', clock_timestamp()) else '{}' end
+        where id = $1`
+      await on.query(text, [id, JSON.stringify(state), isFinal])
     },
 
     /** Returns the prompt to run next; undefined also while the first in the queue waits for something. */
@@ -352,18 +380,12 @@ export function promptStore(pool: Pool) {
      */
     async list(sessionId: string, { after, limit }: { after: string | undefined; limit: number }): Promise<Prompt[]> {
       const text = `
-        select id, position, kind, state, parts, model, output_schema, created_at,
+        select id, position, kind, state, parts, model, output_schema, created_at, outcome, outcome_state, ended_at,
                (select kind from waits where prompt_id = p.id order by kind limit 1) as held_by
         from prompts p
         where session_id = $1 and ($2::bigint is null or (position, id) > ($2, $3)) order by position, id limit $4`
       const [position, id] = after?.split(' ') ?? []
-      const { rows } = await pool.query<Omit<Prompt, 'created_at'> & { created_at: Date }>(text, [
-        sessionId,
-        position,
-        id,
-        limit,
-      ])
-      return rows.map(row => ({ ...row, created_at: row.created_at.toISOString() }))
+      return (await pool.query<ListedRow>(text, [sessionId, position, id, limit])).rows.map(toPrompt)
     },
 
     /** Returns the prompt that runs, else the first that waits, else the last one. Requests to compact do not count. */

@@ -29,6 +29,7 @@ const capabilities: Readonly<Record<string, string>> = {
   compaction: 'compacts long conversations',
   typed_results: 'returns typed results',
   replay: 'replays recorded tool results',
+  outcomes: 'works until a grader is satisfied',
 }
 
 export const capabilityWords = (flag: string): string => capabilities[flag] ?? flag.replaceAll('_', ' ')

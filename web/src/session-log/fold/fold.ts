@@ -4,7 +4,7 @@ import { answerCall, decideCall, endCall, expireCall, startCall } from './calls.
 import type { Draft } from './draft.ts'
 import { becomeIdle, deleteSession, endPrompt, fail, reschedule } from './ends.ts'
 import { addText, addThinking, endRequest, startRequest } from './requests.ts'
-import { note, noteUsage, queuePrompt, rename, requestStop, startRun } from './runs.ts'
+import { attach, note, noteUsage, queuePrompt, rename, requestStop, startRun } from './runs.ts'
 import { addThreadMessage, changeThread, createThread } from './threads.ts'
 
 /** What an event of each type changes. All other types are notes. */
@@ -29,6 +29,7 @@ const folds: { readonly [Type in SessionEvent['type']]?: (draft: Draft, event: E
   'session.thread_status_terminated': changeThread,
   'span.model_request_start': startRequest,
   'span.model_request_end': endRequest,
+  'span.outcome_evaluation_ongoing': attach,
   'agent.message': addText,
   'agent.thinking': addThinking,
   'agent.tool_use': startCall,

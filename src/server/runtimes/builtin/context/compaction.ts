@@ -61,6 +61,7 @@ export async function* compact(run: Run, plan: CompactionPlan): AsyncGenerator<E
     tokens_after: fixed + tokensOfBlock(summaryOf(summary)) + conversation.transcript.tokensFrom(cut.at),
     reason,
     ...(conversation.foundTools.length > 0 && { found_tools: [...conversation.foundTools] }),
+    ...(conversation.outcomes.lastVerdict && { outcome: conversation.outcomes.lastVerdict }),
   }
   yield [...summarized.events, { type: 'agent.thread_context_compacted', ...compaction }, ...(plan.end ?? [])]
   run.conversation = (await conversationOf(context)).conversation

@@ -1,7 +1,7 @@
 import type { ContextTool } from '../../../../contract/contexts.ts'
 import { estimateInputTokens } from '../../../gateway/tokens/estimate.ts'
 import { isRecord } from '../../../platform/json.ts'
-import { type FrontEnd, frontEndText } from '../../../tools/front-end.ts'
+import { frontEndText } from '../../../tools/front-end.ts'
 import { shownTools, withToolSearch } from '../../../tools/searched-tools.ts'
 import type { ListedTools, RunTool } from '../../../tools/tool-source.ts'
 import type { ContextRequest, RunSession, RuntimeContext } from '../../runtime.ts'
@@ -15,13 +15,15 @@ export function createNextRequest(deps: BuiltinDeps) {
   const storedToolsOf = createStoredToolList(deps)
 
   return async (session: RunSession, request: ContextRequest): Promise<RuntimeContext> => {
-    const { prompt, memories, fold } = request
+    const { prompt, fold } = request
     const notes: string[] = []
     const frontEnd = await deps.frontEnds.of(session)
     const tools = withToolSearch(await storedToolsOf(session, { ...request, frontEnd }, notes))
     const conversation = fold && (await conversationOf({ fold })).conversation
     const shown = shownTools(tools, conversation?.foundTools ?? [])
     const schema = prompt.output_schema ?? session.config['output_schema']
+    const blocks = [request.memories, await deps.memoryStores.block(session.id)]
+    const memories = blocks.filter(text => text !== '').join('\n\n')
     const parts = systemTexts(prompt.system ?? session.system, session, {
       memories,
       application: frontEndText(frontEnd),
