@@ -13,21 +13,22 @@ export async function* receivedChunks(
   silenceMs: number = maxSilenceMs,
 ): AsyncGenerator<Buffer> {
   const chunks = request.iterator({ destroyOnReturn: false })
-  const silence = Promise.withResolvers<never>()
-  silence.promise.catch(() => undefined)
-  let isWaiting = false
+  let rejectWait: ((error: AppError) => void) | undefined
   const timer = setTimeout(() => {
-    if (isWaiting) silence.reject(invalid(`request body stalled: nothing arrived for ${silenceMs / 1000} s`))
+    if (rejectWait) rejectWait(invalid(`request body stalled: nothing arrived for ${silenceMs / 1000} s`))
     else timer.refresh()
   }, silenceMs)
   try {
     for (;;) {
+      // One promise per chunk: a race with a promise of the whole upload would retain all chunks.
+      const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Buffer>>()
+      rejectWait = reject
       timer.refresh()
-      isWaiting = true
-      const { done, value } = await Promise.race([chunks.next(), silence.promise])
-      isWaiting = false
+      chunks.next().then(resolve, reject)
+      const { done, value } = await promise
+      rejectWait = undefined
       if (done) return
-      yield value as Buffer
+      yield value
     }
   } catch (cause) {
     if (cause instanceof AppError) throw cause
