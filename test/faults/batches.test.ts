@@ -12,8 +12,7 @@ test('F45: a batch has one result per request, within its budget, after its serv
     bench =>
       killUnderBatch(bench, {
         ...plan,
-        untilKill: ({ done, kills }) =>
-          eventually(async () => (await done()) >= 30 + 50 * kills, { withinMs: 60_000 }),
+        untilKill: ({ done, kills }) => eventually(async () => (await done()) >= 30 + 50 * kills, { withinMs: 60_000 }),
       }),
     { seed: randomInt(2 ** 31) },
   )
