@@ -59,6 +59,11 @@ const ofMemory =
     }
   }
 
+const newFile = async () => {
+  const form = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\na\r\n--x--'
+  const headers = { 'content-type': 'multipart/form-data; boundary=x', 'anthropic-version': '2023-06-01' }
+  return (await send(service, 'POST /v1/files', { headers, body: form })).json<{ id: string }>().id
+}
 const newSkill = async () =>
   (await send(service, 'POST /api/v1/skills', { body: { name: 'Audited', content: secret } })).json<{ id: string }>().id
 const ofSkill =
@@ -191,6 +196,10 @@ const changes: Readonly<Record<string, () => Promise<Change>>> = {
     action: 'skill.import',
   }),
   'skills.update': ofSkill('update', 'PATCH /api/v1/skills/{id}', { body: { content: `${secret} changed` } }),
+  'stored_files.remove': async () => {
+    const objectId = await newFile()
+    return { line: `DELETE /v1/files/${objectId}`, action: 'file.delete', objectId }
+  },
   'skills.remove': ofSkill('delete', 'DELETE /api/v1/skills/{id}'),
   'skills.upgrade': async () => {
     const { agentId, skillId } = await carrying()
@@ -346,6 +355,7 @@ const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
   [/^approvals\./, 'who allowed what is in the approval and in the log of its session'],
   [/^custom_tools\./, 'the result of a call is in the log of its session'],
   [/^files\./, 'changed files are in the log of their session'],
+  [/^stored_files\.upload$/, 'it takes a form; files.test.ts of the server checks its entry'],
   [/^(a2a|mcp_own)\./, 'tasks are prompts of sessions, which have their event log'],
   [/^events\./, 'events are such a log; a ticket opens one stream for a minute'],
 ]

@@ -196,6 +196,16 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
     const agent_id = await newAgent()
     return { delivery_id: await idOf(ada, 'POST /api/deliveries', { agent_id, payload: canary }) }
   },
+  '/v1/files/{file_id}': async () => {
+    const disposition = `Content-Disposition: form-data; name="file"; filename="${canary}"`
+    const headers = { 'content-type': 'multipart/form-data; boundary=x', 'anthropic-version': '2023-06-01' }
+    const answer = await send(ada, 'POST /v1/files', {
+      headers,
+      body: `--x\r\n${disposition}\r\n\r\n${canary}\r\n--x--`,
+    })
+    assert.equal(answer.status, 200, answer.text)
+    return { file_id: answer.json<{ id: string }>().id }
+  },
   '/api/v1/skills/{skill_id}': async () => {
     const skill_id = await idOf(ada, 'POST /api/v1/skills', { name: canary, content: canary })
     const agent_id = await newAgent()
