@@ -129,7 +129,7 @@ export const batchRoutes = {
     responses: { 200: MessageBatch },
     summary: 'Create a message batch',
     description:
-      'Stores up to 100,000 message requests, which are made in the background within 24 hours, on any configured model. A request that is not valid fails alone; a request without `custom_id` or `params`, or with a `custom_id` that occurred before, answers 400. Each request is booked on the key that created the batch; requests wait while a budget has no room.',
+      'Stores up to 100,000 message requests, which are made in the background within 24 hours, on any configured model. A request that is not valid fails alone; a request without `custom_id` or `params`, or with a `custom_id` that occurred before, answers 400. Each request is booked on the key that created the batch; requests wait while a budget has no room. Answers 429 while 100 batches of the caller have not ended.',
   }),
   list_messages: route({
     ...anthropic,
@@ -219,7 +219,7 @@ export const batchRoutes = {
     responses: { 200: Batch },
     summary: 'Create a batch',
     description:
-      'Makes the requests of an uploaded file in the background within 24 hours. Each line of the file is `{custom_id, method, url, body}`, at most 50,000 lines. The file is checked first: with a line that is not valid JSON, a `custom_id` that occurred before or another `url` than `endpoint`, the status becomes `failed` and no request is made. A request that the model rejects fails alone. Each request is booked on the key that created the batch; requests wait while a budget has no room.',
+      'Makes the requests of an uploaded file in the background within 24 hours. Each line of the file is `{custom_id, method, url, body}`, at most 50,000 lines. The file is checked first: with a line that is not valid JSON, a `custom_id` that occurred before or another `url` than `endpoint`, the status becomes `failed` and no request is made. A request that the model rejects fails alone. Each request is booked on the key that created the batch; requests wait while a budget has no room. Answers 429 while 100 batches of the caller have not ended.',
   }),
   list: route({
     ...openAi,

@@ -99,6 +99,14 @@ export function batchStore(pool: Pool) {
     ((await pool.query(text, [...values])).rowCount ?? 0) > 0
 
   return {
+    /** Returns the number of batches of a principal that have not ended. */
+    async open(principal: string): Promise<number> {
+      const text = `
+        select count(*)::integer as open from batches
+        where principal = $1 and state <> 'ended' and deleted_at is null`
+      return (await pool.query<{ open: number }>(text, [principal])).rows[0]?.open ?? 0
+    },
+
     async insert(batch: NewBatch, claim: string | null): Promise<BatchRow> {
       const text = `
         insert into batches (id, format, principal, key_id, kind, headers, metadata, input_file_id, output_expires_s,

@@ -6,6 +6,7 @@ import { eventually } from '../../../test/support/service/eventually.ts'
 import type { Call, Outcome, Sink } from '../gateway/core/call.ts'
 import { type Caller, masterCaller } from '../http/caller.ts'
 import { AppError } from '../platform/errors.ts'
+import { retentionStore } from '../retention/store.ts'
 import { createBatchKeeper } from './batch-keeper.ts'
 import { batchStore } from './batch-store.ts'
 import { createBatches } from './batches.ts'
@@ -295,6 +296,35 @@ for (const [why, body, message] of rejected) {
     assert.equal(rows.length, 0)
   })
 }
+
+test('the cleanup deletes batches after their retention and deleted ones at once, with their lines', async () => {
+  const dayMs = 86_400_000
+  const ids: string[] = []
+  for (const days of [30, 28, 0]) {
+    const { id } = await create({ requests: requestsOf(2) }, keyed('key_old'))
+    ids.push(id)
+    const text = `update batches set state = 'ended', ended_at = clock_timestamp() - $2 * interval '1 day' where id = $1`
+    await pool.query(text, [id, days])
+  }
+  await batches.remove(ids[2] ?? '', keyed('key_old'))
+  await retentionStore(pool).alone(async cleaning => {
+    for (const table of ['batch_lines', 'batches'] as const) await cleaning.deleteOlder(table, 29 * dayMs)
+    for (const table of ['deleted_batch_lines', 'deleted_batches'] as const) await cleaning.deleteOlder(table, 0)
+  })
+  const left = `select id, (select count(*) from batch_lines where batch_id = b.id) as lines from batches b where id = any ($1)`
+  assert.deepEqual((await pool.query(left, [ids])).rows, [{ id: ids[1], lines: 2 }])
+})
+
+test('a principal has at most 100 batches that have not ended', async () => {
+  const caller = keyed('key_many')
+  const text = `
+    insert into batches (id, format, principal, kind, headers, state, expires_at)
+    select 'many_' || n, 'openai', 'key_many', 'chat', '{}', 'validating', clock_timestamp() from generate_series(1, 100) n`
+  await pool.query(text)
+  await assert.rejects(create({ requests: requestsOf(1) }, caller), { code: 'rate_limited', message: /100 batches/ })
+  await pool.query(`update batches set state = 'ended' where principal = 'key_many'`)
+  await create({ requests: requestsOf(1) }, caller)
+})
 
 test('a batch is visible to its principal only, and lists page in both directions', async () => {
   const caller = keyed('key_pages')

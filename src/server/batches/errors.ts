@@ -8,6 +8,17 @@ import type { BatchFormat } from './batch-store.ts'
 export const noBatch = (id: string): AppError =>
   new AppError('not_found', `batch ${id.slice(0, 200)} not found`, { fields: { code: 'batch_not_found' } })
 
+/** Open batches of a principal; each may have 256 MB of requests. */
+const maxOpen = 100
+
+/** Throws `rate_limited` when a principal has as many open batches as it may. */
+export function rejectMany(open: number): void {
+  if (open >= maxOpen)
+    throw new AppError('rate_limited', `${open} batches have not ended, the most at a time; retry when one has ended`, {
+      headers: { 'retry-after': '60' },
+    })
+}
+
 /** Returns the body of an error as the call itself would answer it, on one line. */
 export const errorBody = (format: BatchFormat, code: ErrorCode, message: string, requestId: string): string =>
   JSON.stringify(format === 'anthropic' ? anthropicError(code, message, requestId) : openAiError(code, message))

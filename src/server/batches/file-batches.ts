@@ -5,10 +5,11 @@ import type { Caller } from '../http/caller.ts'
 import { invalid } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { BatchRow, BatchStore } from './batch-store.ts'
+import { rejectMany } from './errors.ts'
 import { kindOfEndpoint } from './public-batch.ts'
 
 interface Deps {
-  readonly store: Pick<BatchStore, 'insert'>
+  readonly store: Pick<BatchStore, 'insert' | 'open'>
   readonly files: Pick<Files, 'get'>
   /** Notifies the processes that check the file and make the calls. */
   readonly announce: () => void
@@ -24,6 +25,7 @@ export const createFileBatches =
     const file = await files.get(principal, input_file_id)
     if (file.purpose !== 'batch')
       throw invalid(`input_file_id ${input_file_id} has purpose ${file.purpose}; upload the file with purpose batch`)
+    rejectMany(await store.open(principal))
     const about = { format: 'openai', kind: kindOfEndpoint[endpoint], headers: {}, state: 'validating' } as const
     const row = await store.insert(
       {

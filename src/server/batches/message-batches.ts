@@ -6,7 +6,7 @@ import { AppError, invalid } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { isRecord, jsonOr } from '../platform/json.ts'
 import type { BatchRow, BatchStore } from './batch-store.ts'
-import { lineError } from './errors.ts'
+import { lineError, rejectMany } from './errors.ts'
 import { type LineWriter, lineWriterOf } from './new-lines.ts'
 import { requestsIn } from './requests-reader.ts'
 
@@ -35,6 +35,7 @@ export const createMessageBatches =
     const claim = { id: newId('msgbatch'), claim: randomUUID() }
     const by = { principal: caller.principal, key_id: caller.key?.id ?? null }
     const about = { kind: 'messages', headers: versionsIn(headers), state: 'receiving' } as const
+    rejectMany(await store.open(caller.principal))
     await store.insert({ id: claim.id, format: 'anthropic', ...by, ...about }, claim.claim)
     try {
       const writer = lineWriterOf(store, claim)

@@ -52,6 +52,9 @@ export function serveMessageBatches(app: FastifyInstance, { batches, create, pub
   })
 }
 
+/** More than the header can list. */
+const maxIgnored = 100
+
 interface CreateDeps {
   readonly create: MessageDeps['create']
   readonly shown: (row: BatchRow) => MessageBatch
@@ -66,10 +69,13 @@ function serveCreate(app: FastifyInstance, { create, shown }: CreateDeps): void 
     bodyLimit: route.bodyLimit,
     async handler({ raw, headers, caller, server }, reply) {
       const ignored: { name: string }[] = []
+      const onIgnored = (name: string) => {
+        if (ignored.length < maxIgnored) ignored.push({ name })
+      }
       const end = server.slowBodies.allow(raw)
       try {
         const body = bounded(raw, route.bodyLimit)
-        const row = await create({ body, headers, caller, onIgnored: name => void ignored.push({ name }) })
+        const row = await create({ body, headers, caller, onIgnored })
         const value = ignoredValue(ignored)
         if (value !== undefined) reply.header(ignoredHeader, value)
         return shown(row)
