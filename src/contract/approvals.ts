@@ -50,7 +50,7 @@ export type Approval = Static<typeof Approval>
 /** Longest time in which an approval may be answered, in milliseconds: 30 days. */
 export const maxApprovalMs = 30 * 86_400_000
 
-/** `config.approvals` of an agent: who may answer its approvals, and how long. Rulings: 41. */
+/** `config.approvals` of an agent: who may answer its approvals, and how long. */
 export const ApprovalsConfig = named(
   'ApprovalsConfig',
   Type.Object({

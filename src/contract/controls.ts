@@ -141,7 +141,7 @@ export const controlRoutes = {
     },
     summary: 'Stop runs',
     description:
-      'Stops the run of a session, or all runs of an agent, a key, an owner or the whole service, and cancels the prompts queued behind them. Model calls of clients end too.',
+      'Stops the run of a session, or all runs of an agent, a key, an owner or the whole service, and cancels the prompts queued behind them. Model calls of clients end too, and background responses, batches and experiments are cancelled.',
   }),
   freezes: route({
     ...base,

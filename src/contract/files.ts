@@ -76,7 +76,7 @@ const at = moment('The files as of the last step at or before')
 const nested = { access: 'key', errorShape: 'nested' } as const
 const file = { ...nested, path: '/api/sessions/{session_id}/files/{path}', params: FilePath } as const
 
-/** The files of a session, as of its last step or of an earlier one. Rulings: 21. */
+/** The files of a session, as of its last step or of an earlier one. */
 export const fileRoutes = {
   list: route({
     ...nested,

@@ -10,7 +10,7 @@ export const serverNamePattern = '^[A-Za-z0-9_-]{1,64}$'
 /** Name of this service as an MCP server. */
 export const ownServerName = 'switchyard'
 
-/** Names that the service keeps for its own servers. Rulings: 39. */
+/** Names that the service keeps for its own servers. */
 export const reservedServerNames: readonly string[] = [ownServerName, 'memories']
 
 const ServerName = Type.String({

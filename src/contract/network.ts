@@ -55,7 +55,7 @@ const NetworkSecret = Type.Object({
 })
 export type NetworkSecret = Static<typeof NetworkSecret>
 
-/** Network of an agent's sandboxes. Rulings: 37. */
+/** Network of an agent's sandboxes. */
 export const NetworkConfig = named(
   'NetworkConfig',
   Type.Object({

@@ -30,7 +30,7 @@ const FileId = Type.String({ maxLength: 200, description: 'Id of an uploaded fil
 const MediaType = Type.String({ maxLength: 200, description: 'Such as `image/png` or `text/csv`' })
 const Name = Type.String({ maxLength: 1_000 })
 
-/** A file of a prompt, in our format or in opencode's (`mime`, `filename`, `url`). Rulings: 25. */
+/** A file of a prompt, in our format or in opencode's (`mime`, `filename`, `url`). */
 export const FilePartWrite = named(
   'FilePartWrite',
   Type.Object({

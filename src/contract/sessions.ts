@@ -96,7 +96,7 @@ const AnsweredMessage = named(
 )
 export type AnsweredMessage = Static<typeof AnsweredMessage>
 
-/** Position of a fork, with agent, model and runtime of the new session. Rulings: 20. */
+/** Position of a fork, with agent, model and runtime of the new session. */
 export const ForkRequest = named(
   'ForkRequest',
   Type.Object({

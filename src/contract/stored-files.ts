@@ -51,7 +51,7 @@ const base = { access: 'key', errorShape: 'by-header' } as const
 const shapes =
   'A header `anthropic-version` or `anthropic-beta` selects Anthropic’s format, otherwise the answer has OpenAI’s.'
 
-/** Files of callers, apart from sessions, in both formats. Rulings: 5, 6. */
+/** Files of callers, apart from sessions, in both formats. */
 export const storedFileRoutes = {
   upload: route({
     ...base,

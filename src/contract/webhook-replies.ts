@@ -9,7 +9,7 @@ export const WebhookReplyState = named(
   Type.Union([Type.Literal('pending'), Type.Literal('delivered'), Type.Literal('failed'), Type.Literal('skipped')]),
 )
 
-/** Entry of the log of replies: what was posted for a webhook delivery, and where. Rulings: 42. */
+/** Entry of the log of replies: what was posted for a webhook delivery, and where. */
 export const WebhookReply = named(
   'WebhookReply',
   Type.Object({

@@ -97,7 +97,7 @@ export const WebhookReplyType = named(
 )
 export type WebhookReplyType = Static<typeof WebhookReplyType>
 
-/** Where the answer of a session goes that a delivery has started. Rulings: 42. */
+/** Where the answer of a session goes that a delivery has started. */
 export const WebhookReplySettings = named(
   'WebhookReplySettings',
   Type.Object(

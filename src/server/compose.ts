@@ -316,12 +316,25 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     promptFiles: stored.promptFiles,
     workspaces: stored.workspaces,
   })
+  const batches = composeBatches({
+    ...base,
+    reloaded: calls.reloaded,
+    owner,
+    keys,
+    gateway,
+    gatewayOf: calls.gatewayOf,
+    loop,
+    openFiles: files,
+    files: callerFiles.files,
+    publicUrl,
+  })
   const controls = composeControls({
     ...base,
     freezes,
     freezeRows: ledger.freezeRows,
     gateway,
     background: calls.background,
+    batches,
     keys,
     sessions,
     stopExperiments: evaluations.stop,
@@ -351,18 +364,6 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     log: base.log,
   })
 
-  const batches = composeBatches({
-    ...base,
-    reloaded: calls.reloaded,
-    owner,
-    keys,
-    gateway,
-    gatewayOf: calls.gatewayOf,
-    loop,
-    openFiles: files,
-    files: callerFiles.files,
-    publicUrl,
-  })
   const ownMcp = composeOwnMcp({
     ...base,
     keys,

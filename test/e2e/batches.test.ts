@@ -139,6 +139,25 @@ test('openai: batches of responses and of embeddings run on models of other form
   }
 })
 
+test('S48: a stop of a key cancels its batches', async () => {
+  const freeze = await sendOk<{ id: string }>(service, 'PUT /v1/freezes', { body: { key_id: holder.id } })
+  try {
+    const requests = ['a', 'b'].map(custom_id => ({
+      custom_id,
+      params: { model: foreign[0] ?? '', max_tokens: 50, messages: said('Never.') },
+    }))
+    const { id } = await anthropic.messages.batches.create({ requests })
+    await sendOk(service, 'POST /v1/stop', { body: { key_id: holder.id } })
+    const ended = await eventually(async () => {
+      const batch = await anthropic.messages.batches.retrieve(id)
+      return batch.processing_status === 'ended' && batch
+    }, patience)
+    assert.equal(ended.request_counts.canceled, 2)
+  } finally {
+    await sendOk(service, `DELETE /v1/freezes/${freeze.id}`)
+  }
+})
+
 test('bodies that are no batch are 400 with the field, 413 or 415, and batches of other callers are 404', async () => {
   const post = (body: unknown, headers = {}) => send(service, 'POST /v1/messages/batches', { body, headers })
   const rejected = [

@@ -7,7 +7,7 @@ import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import type { AgentFields } from './stored-agent.ts'
 
-/** Checks which tools and settings of an agent its runtime supports. Rulings: 1. */
+/** Checks which tools and settings of an agent its runtime supports. */
 export type RuntimeSupport = ReturnType<typeof createRuntimeSupport>
 
 type Setup = Pick<Agent, 'tools' | 'config'>

@@ -69,6 +69,12 @@ export interface BatchPage {
   readonly limit: number
 }
 
+/** Whose batches: undefined for everybody’s. */
+interface BatchPayers {
+  readonly principal: string | undefined
+  readonly keys: readonly string[] | undefined
+}
+
 /** The claim of this process ended; another one continues. */
 export class ClaimLost extends Error {
   override readonly name = 'ClaimLost'
@@ -86,6 +92,14 @@ const lease = `interval '15 seconds'`
 const receiving = `interval '6 hours'`
 
 const isVisible = `deleted_at is null and state <> 'receiving'`
+const isCancellable = `${isVisible} and state in ('validating', 'in_progress', 'canceling')`
+/** A batch whose input file is being checked has no lines yet. */
+const cancelled = `
+  state = case state when 'validating' then 'ended' else 'canceling' end,
+  outcome = case state when 'validating' then 'cancelled' end,
+  ended_at = case state when 'validating' then clock_timestamp() end,
+  waiting_for = null, claim = null, owner = null,
+  cancel_initiated_at = coalesce(cancel_initiated_at, clock_timestamp()), ready_at = clock_timestamp()`
 const mine = `id = $1 and claim = $2 and deleted_at is null`
 
 /** Table `batches`, and new rows of `batch_lines`. */
@@ -197,17 +211,19 @@ export function batchStore(pool: Pool) {
     /** Undefined when the batch has ended or is ending. A repeat has no further effect. */
     cancel: ({ principal, format, id }: { principal: string; format: BatchFormat; id: string }) =>
       one(
-        // A batch whose input file is being checked has no lines yet.
-        `update batches set state = case state when 'validating' then 'ended' else 'canceling' end,
-           outcome = case state when 'validating' then 'cancelled' end,
-           ended_at = case state when 'validating' then clock_timestamp() end,
-           waiting_for = null, claim = null, owner = null,
-           cancel_initiated_at = coalesce(cancel_initiated_at, clock_timestamp()), ready_at = clock_timestamp()
-         where id = $3 and principal = $1 and format = $2 and ${isVisible}
-           and state in ('validating', 'in_progress', 'canceling')
+        `update batches set ${cancelled}
+         where id = $3 and principal = $1 and format = $2 and ${isCancellable}
          returning ${columns}`,
         [principal, format, id],
       ),
+
+    /** Cancels all batches of a principal, of keys, or of everybody. Returns their number. */
+    async cancelAll({ principal, keys }: BatchPayers): Promise<number> {
+      const text = `
+        update batches set ${cancelled}
+        where ${isCancellable} and ($1::text is null or principal = $1) and ($2::text[] is null or key_id = any ($2))`
+      return (await pool.query(text, [principal, keys])).rowCount ?? 0
+    },
 
     /** Deletes a batch that has ended; false for any other. */
     remove: ({ principal, format, id }: { principal: string; format: BatchFormat; id: string }): Promise<boolean> =>

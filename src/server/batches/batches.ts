@@ -20,7 +20,7 @@ interface Page {
 
 type Place = Pick<BatchPage, 'after' | 'before' | 'limit'>
 
-/** Rules for the batches of a format: a batch is visible to the principal that created it. Rulings: 6. */
+/** Rules for the batches of a format: a batch is visible to the principal that created it. */
 export function createBatches({ store, lines, announce }: Deps, format: BatchFormat) {
   const named = (id: string, { principal }: Caller) => ({ principal, format, id })
 

@@ -84,6 +84,10 @@ export function composeBatches(needs: Needs) {
 
   return {
     parts,
+    /** Cancels all batches of a principal or of keys. */
+    async cancelAll(payers: Parameters<typeof store.cancelAll>[0]): Promise<void> {
+      if ((await store.cancelAll(payers)) > 0) announce()
+    },
     serve(app: FastifyInstance) {
       serveMessageBatches(app, {
         batches: createBatches({ store, lines, announce }, 'anthropic'),

@@ -17,6 +17,7 @@ import type { StoppedPayer } from '../gateway/core/client-calls.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Keys } from '../keys/keys.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import type { composeBatches } from './batches.ts'
 
 interface Needs {
   readonly pool: Pool
@@ -24,6 +25,7 @@ interface Needs {
   readonly audit: Audit
   readonly gateway: Pick<Gateway, 'stopCalls'>
   readonly background: Pick<Background, 'cancelAll'>
+  readonly batches: Pick<ReturnType<typeof composeBatches>, 'cancelAll'>
   readonly keys: Keys
   readonly sessions: Sessions
   readonly freezes: Freezes
@@ -37,8 +39,7 @@ const stopChannel = 'stopped_calls'
 
 /** Kill switches: list running work, stop it, and freeze spending. */
 export function composeControls(needs: Needs) {
-  const { pool, notifications, audit, gateway, background, keys, sessions, freezes, freezeRows, stopExperiments } =
-    needs
+  const { pool, notifications, audit, gateway, keys, sessions, freezes, freezeRows, stopExperiments } = needs
   const running = runningStore(pool)
   const record = (entry: Parameters<Audit['record']>[1]) =>
     transaction(pool, client => audit.record(sqlOfClient(client), entry))
@@ -46,10 +47,12 @@ export function composeControls(needs: Needs) {
   /** Notifies the process of a client's call by a hint. When the hint is lost, the call runs to its end. */
   const stopCalls = async ({ scope, id }: Target) => {
     if (scope === 'session' || scope === 'agent') return
-    await background.cancelAll({
+    const payers = {
       principal: scope === 'owner' ? id : undefined,
       keys: scope === 'key' ? await running.lineOf(id) : undefined,
-    })
+    }
+    await needs.background.cancelAll(payers)
+    await needs.batches.cancelAll(payers)
     hint(pool, stopChannel, JSON.stringify({ scope, id }))
   }
   const stops = createStops({ store: running, sessions, keys, record, stopCalls, stopExperiments })

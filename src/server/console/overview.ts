@@ -18,7 +18,7 @@ interface Deps {
 
 const shown = { approvals: 5, sessions: 20 } as const
 
-/** Answers what a person wants to know first. Rulings: 43. */
+/** Answers what a person wants to know first. */
 export function serveOverview(app: FastifyInstance, { store, readiness, approvals, running, budgets }: Deps): void {
   bind(app, consoleRoutes.overview, async ({ query: { timezone = 'UTC' } }, caller) => {
     checkTimezone(timezone)

@@ -18,7 +18,7 @@ interface Deps {
   readonly cookie: SignInCookie
 }
 
-/** Signs people in to the console. Rulings: 43. */
+/** Signs people in to the console. */
 export function serveSignIn(app: FastifyInstance, { people, signInKeys, checkKey, cookie }: Deps): void {
   const shown = async ({ principal, role, ownerScope, key }: Caller): Promise<Me> => ({
     principal,

@@ -12,7 +12,7 @@ interface Deps {
   readonly sessions: Pick<Sessions, 'open' | 'halt'>
   readonly keys: Pick<Keys, 'get'>
   readonly record: (entry: Parameters<Audit['record']>[1]) => Promise<void>
-  /** Aborts the in-flight model calls of clients in all processes, and cancels their background responses. */
+  /** Aborts the in-flight model calls of clients in all processes, and cancels their background responses and batches. */
   readonly stopCalls: (target: Target) => Promise<void>
   /** Cancels running experiments, which would start more sessions. */
   readonly stopExperiments: (filter: Omit<StopFilter, 'session'>, reason: string) => Promise<number>
@@ -52,8 +52,8 @@ export function createStops({ store, sessions, keys, record, stopCalls, stopExpe
 
   return {
     /**
-     * Stops runs, client calls and experiments, and cancels waiting prompts and background responses. Prompts that are queued
-     * later still run; a freeze prevents that.
+     * Stops runs, client calls and experiments, and cancels waiting prompts, background responses and batches. Prompts
+     * that are queued later still run; a freeze prevents that.
      */
     async stop({ reason, ...named }: StopRequest, { caller, actor }: By): Promise<Stopped> {
       const target = targetOf(named, 'session_id, agent_id, key_id, owner or all')

@@ -8,7 +8,7 @@ import { mediaTypeOf } from './media-type-of.ts'
 
 export type { StoredFile } from './file-store.ts'
 
-/** Maximum bytes of a file. Rulings: 5. */
+/** Maximum bytes of a file. */
 export const maxFileBytes = 512 * 1024 * 1024
 
 interface Deps {
@@ -55,7 +55,7 @@ export interface FileBy {
 
 /**
  * Files of callers, apart from sessions. A file belongs to the principal that stored it and is visible to that
- * principal only: for all others it is `not_found`. Rulings: 6.
+ * principal only: for all others it is `not_found`.
  */
 export type Files = ReturnType<typeof createFiles>
 

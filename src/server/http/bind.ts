@@ -87,7 +87,7 @@ function bindAt<R extends Route>(app: FastifyInstance, url: string, { route, han
   })
 }
 
-/** Returns unknown fields of a body. Throws `invalid` if the route rejects them. Rulings: 2. */
+/** Returns unknown fields of a body. Throws `invalid` if the route rejects them. */
 function unknownIn({ body: schema, unknownFields: treatment = 'rejected' }: Route, body: unknown): IgnoredField[] {
   if (!schema || treatment === 'passed') return []
   if (treatment === 'reported') return ignoredIn(schema, body)

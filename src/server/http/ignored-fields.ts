@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { suggestionFor, unknownFields } from './unknown-fields.ts'
 
-/** Response header that lists fields of the request without effect. Rulings: 2. */
+/** Response header that lists fields of the request without effect. */
 export const ignoredHeader = 'x-switchyard-ignored'
 
 const sendable = /^[A-Za-z0-9_.[\]-]{1,64}$/

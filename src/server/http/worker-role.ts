@@ -9,7 +9,7 @@ interface Options {
 
 /**
  * Restricts network clients to routes marked `isOnWorkers`; other routes are 404 `unknown_path` after authentication.
- * Programs of sessions on this worker may use the whole API. Must be called before routes are added. Rulings: 27.
+ * Programs of sessions on this worker may use the whole API. Must be called before routes are added.
  */
 export function serveAsWorker(app: FastifyInstance, { isFromProgram }: Options): void {
   app.addHook('onRequest', (request, _reply, done) => {

@@ -275,7 +275,7 @@ const MiB = 1024 * 1024
 /** Longest command. The kernel accepts at most 128 KiB per argument. */
 export const maxCommandBytes = 100_000
 
-/** Our choice (Decision 0003); memory, output and time follow Reliability, F32. */
+/** Our choice (Decision 0003). */
 export const sandboxLimits: SandboxLimits = {
   memoryBytes: 2048 * MiB,
   processes: 512,

@@ -23,7 +23,7 @@ interface Deps {
 
 type FeedQuery = Input<typeof eventRoutes.feed>['query']
 
-/** Serves the event stream over all sessions of the caller. Source: Rulings, 19. */
+/** Serves the event stream over all sessions of the caller. */
 export function serveFeed(app: FastifyInstance, { feed, live, keys, slots, turns, shutdown }: Deps): void {
   /** Returns the position after which the reader continues; without a cursor the current end. */
   async function placeFor({ headers }: FastifyRequest, { after, from }: FeedQuery): Promise<Place> {

@@ -10,7 +10,7 @@ const maxDescription = 300
 
 /**
  * Returns the tools of a run with a search for the tools of its MCP servers, if there are many of these: the model then
- * sees only those that it has found or called. All of them can be called. Rulings: 39.
+ * sees only those that it has found or called. All of them can be called.
  */
 export function withToolSearch(tools: ListedTools): ListedTools {
   const usable = [...tools.byName.values()].filter(({ mcp, policy }) => mcp && policy !== 'deny')

@@ -1,7 +1,7 @@
 import { isRecord, type Json, recordOf } from '../platform/json.ts'
 import { inTurns } from '../platform/turns.ts'
 
-/** From this number of MCP tools on, clients and models get a search instead of all tools. Rulings: 39. */
+/** From this number of MCP tools on, clients and models get a search instead of all tools. */
 export const minToolsForSearch = 60
 
 /** Name of the search; names of MCP tools contain `__`. */

@@ -46,7 +46,7 @@ const pollMs = 1_000
 const maxPlanned = 100
 const maxParallel = 4
 
-/** Replies to webhook deliveries: queued once a prompt ends or asks, and posted by any replica. Rulings: 42. */
+/** Replies to webhook deliveries: queued once a prompt ends or asks, and posted by any replica. */
 export type WebhookReplies = ReturnType<typeof createWebhookReplies>
 
 export function createWebhookReplies(deps: Deps) {

@@ -13,7 +13,7 @@ export interface FrameReader {
   push(chunk: Buffer): Reading
 }
 
-/** Bytes of one frame: a longer one is an upstream error or an attack on memory. Source: Reliability, F17. */
+/** Bytes of one frame: a longer one is an upstream error or an attack on memory. */
 const maxFrameBytes = 1024 * 1024
 
 export const createFrameReader = (framing: Codec['framing']): FrameReader =>

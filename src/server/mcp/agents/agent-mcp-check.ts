@@ -35,7 +35,7 @@ interface WrittenMcp {
 /** Time limit of a list that is read to check the names of tools. */
 const listMs = 5_000
 
-/** Checks the MCP servers of an agent that a caller writes. Rulings: 39. */
+/** Checks the MCP servers of an agent that a caller writes. */
 export type AgentMcpCheck = ReturnType<typeof createAgentMcpCheck>
 
 export function createAgentMcpCheck({ agentMcp, tools, guard, isRemote }: Deps) {

@@ -74,7 +74,7 @@ export const tokensFrom = (
   endMs: nowMs + Math.max(lifeS * 1_000 - marginMs, lifeS * 500),
 })
 
-/** Logins of people at MCP servers: OAuth 2.1 with PKCE, one login per principal and server. Rulings: 39. */
+/** Logins of people at MCP servers: OAuth 2.1 with PKCE, one login per principal and server. */
 export type Logins = ReturnType<typeof createLogins>
 
 export function createLogins({ store, authorizationServers, ciphers, audit, redirectUri, timeMs }: Deps) {

@@ -21,7 +21,7 @@ interface RuntimeFacts {
   readonly sandboxProblem: (config: RequestedSettings['config']) => Finding | undefined
 }
 
-/** Lists the settings of an agent and a session that runtimes of a protocol do not support. Rulings: 1. */
+/** Lists the settings of an agent and a session that runtimes of a protocol do not support. */
 export function findingsFor(
   spec: Spec,
   { tools, config, environment }: RequestedSettings,

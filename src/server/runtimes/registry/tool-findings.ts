@@ -28,7 +28,7 @@ function ofTool(name: string, field: string, requested: RequestedTools): Finding
   return name === 'web_search' && !ownTools?.canSearch ? [{ field, problem: noSearch }] : []
 }
 
-/** Lists the items of `tools` that are invalid, or that the runtime does not support. Rulings: 1. */
+/** Lists the items of `tools` that are invalid, or that the runtime does not support. */
 export function toolFindings(requested: RequestedTools): Finding[] {
   const { tools } = requested
   if (Array.isArray(tools)) return ofList(tools, requested)

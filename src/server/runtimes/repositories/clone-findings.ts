@@ -13,7 +13,7 @@ const textProblem = (value: unknown): string | undefined =>
 
 /**
  * Checks the fields of an environment whose repository the service clones itself. Where its sandboxes cannot clone, the
- * fields have no effect. Rulings: 1.
+ * fields have no effect.
  */
 export function cloneFindings(environment: Json, canClone: boolean): Finding[] {
   const repository = repositoryIn(environment)

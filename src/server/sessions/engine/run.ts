@@ -68,7 +68,7 @@ export interface RunTask {
   readonly shutdown: AbortSignal
 }
 
-/** A prompt that was interrupted more often than this fails. Source: Reliability, Interrupted step. */
+/** A prompt that was interrupted more often than this fails. */
 const maxResumes = 3
 
 /**

@@ -19,7 +19,7 @@ export interface ApprovalLink {
   readonly expires_at: string
 }
 
-/** Signed links of approvals. A link is valid while its approval is pending, so it can be used once. Rulings: 41. */
+/** Signed links of approvals. A link is valid while its approval is pending, so it can be used once. */
 export type ApprovalLinks = ReturnType<typeof createApprovalLinks>
 
 const purpose = 'approval links'
