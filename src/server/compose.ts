@@ -334,7 +334,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     freezeRows: ledger.freezeRows,
     gateway,
     background: calls.background,
-    batches,
+    cancelBatches: batches.cancelAll,
     keys,
     sessions,
     stopExperiments: evaluations.stop,

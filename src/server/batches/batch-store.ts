@@ -70,7 +70,7 @@ export interface BatchPage {
 }
 
 /** Whose batches: undefined for everybody’s. */
-interface BatchPayers {
+export interface BatchPayers {
   readonly principal: string | undefined
   readonly keys: readonly string[] | undefined
 }

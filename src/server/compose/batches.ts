@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
 import { createBatchFiles } from '../batches/batch-files.ts'
 import { createBatchKeeper } from '../batches/batch-keeper.ts'
-import { batchStore } from '../batches/batch-store.ts'
+import { type BatchPayers, batchStore } from '../batches/batch-store.ts'
 import { createBatches } from '../batches/batches.ts'
 import { createFileBatches } from '../batches/file-batches.ts'
 import { createCallLine } from '../batches/line-call.ts'
@@ -85,7 +85,7 @@ export function composeBatches(needs: Needs) {
   return {
     parts,
     /** Cancels all batches of a principal or of keys. */
-    async cancelAll(payers: Parameters<typeof store.cancelAll>[0]): Promise<void> {
+    async cancelAll(payers: BatchPayers): Promise<void> {
       if ((await store.cancelAll(payers)) > 0) announce()
     },
     serve(app: FastifyInstance) {

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
 import type { Audit } from '../audit/audit.ts'
+import type { BatchPayers } from '../batches/batch-store.ts'
 import { createFreezeSettings } from '../controls/freeze-settings.ts'
 import type { FreezeStore } from '../controls/freeze-store.ts'
 import type { Freezes } from '../controls/freezes.ts'
@@ -17,7 +18,6 @@ import type { StoppedPayer } from '../gateway/core/client-calls.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Keys } from '../keys/keys.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import type { composeBatches } from './batches.ts'
 
 interface Needs {
   readonly pool: Pool
@@ -25,7 +25,8 @@ interface Needs {
   readonly audit: Audit
   readonly gateway: Pick<Gateway, 'stopCalls'>
   readonly background: Pick<Background, 'cancelAll'>
-  readonly batches: Pick<ReturnType<typeof composeBatches>, 'cancelAll'>
+  /** Cancels all batches of a principal or of keys. */
+  readonly cancelBatches: (payers: BatchPayers) => Promise<void>
   readonly keys: Keys
   readonly sessions: Sessions
   readonly freezes: Freezes
@@ -52,7 +53,7 @@ export function composeControls(needs: Needs) {
       keys: scope === 'key' ? await running.lineOf(id) : undefined,
     }
     await needs.background.cancelAll(payers)
-    await needs.batches.cancelAll(payers)
+    await needs.cancelBatches(payers)
     hint(pool, stopChannel, JSON.stringify({ scope, id }))
   }
   const stops = createStops({ store: running, sessions, keys, record, stopCalls, stopExperiments })
