@@ -137,7 +137,8 @@ test('U03: a cut network shows within 3 s, and no event is lost or doubled after
   await page.getByTestId('connection-lost').waitFor()
   await post(`/session/${session}/message`, { parts: [{ type: 'text', text: saying({ text: 'During the cut.' }) }] })
   proxy.restore()
-  await page.getByTestId('caught-up').waitFor()
+  // The pause before the next try doubles for as long as the cut lasts.
+  await page.getByTestId('caught-up').waitFor({ timeout: 60_000 })
   const transcript = page.getByTestId('transcript')
   await transcript.getByText('During the cut.', { exact: true }).waitFor()
   assert.match((await page.getByTestId('caught-up').textContent()) ?? '', /0 missed/)
