@@ -133,6 +133,7 @@ test('U03: a cut network shows within 3 s, and no event is lost or doubled after
   const proxy = await startCuttableProxy(t, service.url)
   const { page } = await openConsole(t, { service, url: proxy.url, path: pathOf(session), isFaulty: true })
   await page.getByText('Before the cut.', { exact: true }).waitFor()
+  await page.locator('[data-testid=live][data-state=live]').waitFor()
   proxy.cut()
   await page.getByTestId('connection-lost').waitFor()
   await post(`/session/${session}/message`, { parts: [{ type: 'text', text: saying({ text: 'During the cut.' }) }] })

@@ -454,6 +454,7 @@ const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
   ],
   [/^mcp[.](test|call)$|^mcp_(proxy|aggregate)\./, 'they call a tool server and change no setting'],
   [/^(webhooks|deliveries)\./, 'deliveries have a log of their own'],
+  [/^ag_ui\./, 'what it runs is in the log of the session'],
   [/^opencode\./, 'what it answers is in the log of the session'],
   [/^console\./, 'signing in changes no setting'],
   [/^session_threads\./, 'the end of a thread is in the log of the session that called it'],
