@@ -257,7 +257,7 @@ test('a run that is stopped is cancelled', async () => {
   assert.match(frames.join(''), /"type":"RUN_FINISHED".*"outcome":\{"type":"cancelled"\}/)
 })
 
-test('a run that fails ends with an error, and the thread goes on', async () => {
+test('a run that fails ends with an error, and the thread continues', async () => {
   const chat = await frontEnd(service, agent)
   const failed = await chat.prompt(saying({ status: 400, error: 'the model says no' }))
   assert.deepEqual(typesOf(failed).slice(-1), ['RUN_ERROR'])

@@ -1,20 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { logOf } from '../../../test/support/sessions/log-of.ts'
 import type { A2aStreamResponse } from '../../contract/a2a-objects.ts'
-import type { SessionEvent } from '../../contract/events.ts'
 import { TaskReading } from './task-reading.ts'
 
 const prompt = { id: 'msg_1', session_id: 'ses_1', message_id: 'client-1', created_at: new Date(0) }
 const text = (said: string) => [{ type: 'text', text: said }]
-
-/** A log with the numbers and times of a store; ids are `evt_` and the number. */
-const logOf = (...events: readonly object[]): SessionEvent[] =>
-  events.map((event, at) => ({
-    id: `evt_${at + 1}`,
-    seq: at + 1,
-    processed_at: new Date(1_000 * (at + 1)).toISOString(),
-    ...event,
-  })) as unknown as SessionEvent[]
 
 const message = { type: 'user.message', prompt_id: 'msg_1', content: text('Hello') }
 const running = { type: 'session.status_running', prompt_id: 'msg_1', run_id: 'run_1' }

@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SessionEvent } from '../../contract/events.ts'
+import { logOf } from '../../../test/support/sessions/log-of.ts'
 import type { AgUiEvent } from './events.ts'
 import { RunReading } from './run-reading.ts'
 
 const text = (said: string) => [{ type: 'text', text: said }]
-
-/** A log with the numbers and times of a store; ids are `evt_` and the number. */
-const logOf = (...events: readonly object[]): SessionEvent[] =>
-  events.map((event, at) => ({
-    id: `evt_${at + 1}`,
-    seq: at + 1,
-    processed_at: new Date(1_000 * (at + 1)).toISOString(),
-    ...event,
-  })) as unknown as SessionEvent[]
 
 const message = { type: 'user.message', prompt_id: 'msg_1', content: text('Hello') }
 const running = { type: 'session.status_running', prompt_id: 'msg_1', run_id: 'run_1' }
@@ -266,7 +257,7 @@ test('a prompt that joins a running turn shows the turn from there, and ends wit
   assert.deepEqual(outcomeOf(last), { type: 'success' })
 })
 
-test('a run that answers and sends a message goes on until both prompts have ended', () => {
+test('a run that answers and sends a message continues until both prompts have ended', () => {
   const second = { ...message, prompt_id: 'msg_2' }
   const log = [
     message,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../test/support/service/database.ts'
+import { noRetention } from '../../../test/support/service/no-retention.ts'
 import { createAudit } from '../audit/audit.ts'
 import { auditStore } from '../audit/store.ts'
 import { serviceActor } from '../http/caller.ts'
@@ -23,17 +24,7 @@ const files = createFiles({
   maxOwnerBytes: () => maxOwnerBytes,
 })
 const retention = createRetention({
-  settings: {
-    deletedSessionsMs: undefined,
-    deliveriesMs: undefined,
-    sessionsMs: undefined,
-    filesMs: undefined,
-    batchesMs: undefined,
-    bodiesMs: undefined,
-    ledgerMs: undefined,
-    auditMs: undefined,
-    experimentsMs: undefined,
-  },
+  settings: noRetention,
   store: retentionStore(pool),
   sessions: { remove: async () => undefined },
   removeFiles: async () => undefined,

@@ -1,5 +1,5 @@
-// Parts of the JSON encoding of OTLP 1.x, in which 64-bit numbers are texts. They are written as text, so that what many
-// spans share is encoded once.
+// Parts of the JSON encoding of OTLP 1.x, in which 64-bit numbers are texts. The text is
+// written here, because an object for each value costs more.
 
 export type AttributeValue = string | number | boolean | readonly string[]
 
@@ -21,12 +21,8 @@ export function attributesJson(attributes: Attributes): string {
   return json
 }
 
-/** Most texts are short names and ids, for which this test is faster than JSON.stringify. */
-const needsNoEscape = /^[ !#-[\]-~]*$/
-
 /** Returns a text in JSON, without lone surrogates, which collectors reject. */
-export const textJson = (text: string): string =>
-  needsNoEscape.test(text) ? `"${text}"` : JSON.stringify(text.toWellFormed())
+export const textJson = (text: string): string => JSON.stringify(text.toWellFormed())
 
 export function valueJson(value: AttributeValue): string {
   if (typeof value === 'string') return `{"stringValue":${textJson(value)}}`

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../test/support/service/database.ts'
+import { noRetention } from '../../../test/support/service/no-retention.ts'
 import { storedPrompt, storedSession } from '../../../test/support/sessions/session-rows.ts'
 import type { RetentionSettings } from '../config/config.ts'
 import { eventStore, withId } from '../sessions/log/event-store.ts'
@@ -13,23 +14,12 @@ import { retentionStore } from './store.ts'
 const { pool } = await freshDatabase()
 const events = eventStore(pool)
 const hourMs = 3_600_000
-const never: RetentionSettings = {
-  deletedSessionsMs: undefined,
-  deliveriesMs: undefined,
-  sessionsMs: undefined,
-  filesMs: undefined,
-  batchesMs: undefined,
-  bodiesMs: undefined,
-  ledgerMs: undefined,
-  auditMs: undefined,
-  experimentsMs: undefined,
-}
 
 function retentionWith(settings: Partial<RetentionSettings>) {
   const removed: string[] = []
   const files: string[] = []
   const retention = createRetention({
-    settings: { ...never, ...settings },
+    settings: { ...noRetention, ...settings },
     store: retentionStore(pool),
     sessions: { remove: async id => void removed.push(id) },
     removeFiles: async id => void files.push(id),

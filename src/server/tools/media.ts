@@ -11,6 +11,15 @@ export interface Media {
   readonly height?: number
 }
 
+/** Types whose content must be what they say, because models read it. */
+export const recognizedTypes: ReadonlySet<string> = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+  'application/pdf',
+])
+
 /** Returns what an image or a PDF file is, from its first bytes; undefined for other files. */
 export function mediaIn(bytes: Buffer): Media | undefined {
   const starts = (text: string, at = 0) => bytes.toString('latin1', at, at + text.length) === text

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { temporaryFolder } from '../../../test/support/service/data-folder.ts'
 import { freshDatabase } from '../../../test/support/service/database.ts'
+import { noRetention } from '../../../test/support/service/no-retention.ts'
 import { startFakeBucket } from '../../../test/support/service/s3-fake.ts'
 import { storedSession } from '../../../test/support/sessions/session-rows.ts'
 import { transaction } from '../db/connect.ts'
@@ -107,18 +108,8 @@ test('an error of the store fails the checkpoint, and objects that were already 
 test('objects of deleted sessions are deleted, those that other sessions need stay', async () => {
   const [going, staying] = [await stored('going.txt', 'only here'), await stored('staying.txt', 'stays')]
   await pool.query(`update sessions set deleted_at = clock_timestamp() - interval '2 days' where id = $1`, [going.id])
-  const settings = {
-    deliveriesMs: undefined,
-    sessionsMs: undefined,
-    filesMs: undefined,
-    batchesMs: undefined,
-    bodiesMs: undefined,
-    ledgerMs: undefined,
-    auditMs: undefined,
-    experimentsMs: undefined,
-  }
   const retention = createRetention({
-    settings: { ...settings, deletedSessionsMs: 3_600_000 },
+    settings: { ...noRetention, deletedSessionsMs: 3_600_000 },
     store: retentionStore(pool),
     sessions: { remove: async () => undefined },
     removeFiles: async () => undefined,

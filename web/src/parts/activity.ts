@@ -1,10 +1,14 @@
 import type { SessionActivity, SessionSummary } from '../../../src/contract/session-summaries.ts'
 import type { StateName } from '../theme.ts'
 
-/** A state for display. */
-export interface ShownState {
+/** A state for display: its color and its word. */
+export interface StateWord {
   readonly state: StateName
   readonly word: string
+}
+
+/** A state for display. */
+export interface ShownState extends StateWord {
   readonly detail: string | undefined
   /** Since when it counts; undefined for states that do not count. */
   readonly since: string | undefined

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { AppError, invalid } from '../../platform/errors.ts'
-import { mediaTypeIn } from '../../platform/media-type.ts'
-import { mediaIn } from '../../tools/media.ts'
+import { mediaTypeIn, mediaTypePattern } from '../../platform/media-type.ts'
+import { mediaIn, recognizedTypes } from '../../tools/media.ts'
 import type { SentFile } from './sent-file.ts'
 
 /** Characters that are decoded between two turns of the event loop; a multiple of four. */
@@ -38,16 +38,6 @@ export const decodedBytes = ({ content, encoding }: SentFile): number => {
   return (content.length / 4) * 3 - padding
 }
 
-const mediaTypePattern = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,99}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,99}$/
-/** Types whose content must be what they say, because models read it. */
-const recognized: ReadonlySet<string> = new Set([
-  'image/png',
-  'image/jpeg',
-  'image/gif',
-  'image/webp',
-  'application/pdf',
-])
-
 /**
  * Returns the media type of a file, from its first bytes where they show it. Throws `invalid_request` when the given
  * type is missing, malformed, or differs from the content.
@@ -61,9 +51,9 @@ function mediaTypeOf({ mediaType, field }: Stated, start: Buffer): string {
   }
   if (!mediaTypePattern.test(given)) throw invalid(`${field}: media_type is not a media type such as image/png`)
   const isSame = found === given || (found === 'image/jpeg' && given === 'image/jpg')
-  if (found !== undefined && !isSame && (recognized.has(given) || given.startsWith('text/')))
+  if (found !== undefined && !isSame && (recognizedTypes.has(given) || given.startsWith('text/')))
     throw invalid(`${field}: media_type is ${given}, but the content is ${found}`)
-  if (found === undefined && recognized.has(given))
+  if (found === undefined && recognizedTypes.has(given))
     throw invalid(`${field}: media_type is ${given}, but the content is not`)
   return found ?? given
 }

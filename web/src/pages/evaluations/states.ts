@@ -1,19 +1,14 @@
 import type { CaseComparison, Experiment, ExperimentCase } from '../../../../src/contract/experiments.ts'
-import type { StateName } from '../../theme.ts'
+import type { StateWord } from '../../parts/activity.ts'
 
-interface Shown {
-  readonly state: StateName
-  readonly word: string
-}
-
-export const experimentStates: Readonly<Record<Experiment['state'], Shown>> = {
+export const experimentStates: Readonly<Record<Experiment['state'], StateWord>> = {
   running: { state: 'running', word: 'running' },
   cancelling: { state: 'waiting', word: 'cancelling' },
   done: { state: 'done', word: 'done' },
   cancelled: { state: 'stopped', word: 'cancelled' },
 }
 
-export const caseStates: Readonly<Record<ExperimentCase['state'], Shown>> = {
+export const caseStates: Readonly<Record<ExperimentCase['state'], StateWord>> = {
   waiting: { state: 'waiting', word: 'waiting' },
   running: { state: 'running', word: 'running' },
   grading: { state: 'running', word: 'grading' },
@@ -23,7 +18,7 @@ export const caseStates: Readonly<Record<ExperimentCase['state'], Shown>> = {
   cancelled: { state: 'stopped', word: 'cancelled' },
 }
 
-export const changes: Readonly<Record<CaseComparison['change'], Shown>> = {
+export const changes: Readonly<Record<CaseComparison['change'], StateWord>> = {
   worse: { state: 'failed', word: 'worse' },
   better: { state: 'done', word: 'better' },
   same: { state: 'stopped', word: 'same' },
@@ -42,7 +37,7 @@ const errorWords: Readonly<Record<NonNullable<ExperimentCase['error']>['type'], 
 }
 
 /** Returns the state of a case; an error by its type. */
-export const caseState = ({ state, error }: Pick<ExperimentCase, 'state' | 'error'>): Shown =>
+export const caseState = ({ state, error }: Pick<ExperimentCase, 'state' | 'error'>): StateWord =>
   error ? { state: 'failed', word: errorWords[error.type] } : caseStates[state]
 
 /** Formats a share: `92 %`; none before the first result. */

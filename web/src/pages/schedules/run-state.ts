@@ -1,13 +1,8 @@
 import type { Schedule, ScheduleRun } from '../../../../src/contract/schedules.ts'
-import type { StateName } from '../../theme.ts'
-
-interface Shown {
-  readonly state: StateName
-  readonly word: string
-}
+import type { StateWord } from '../../parts/activity.ts'
 
 /** States of runs. Skipped and failed runs did not start a prompt; the others are those of the prompt. */
-export const runStates: Readonly<Record<ScheduleRun['state'], Shown>> = {
+export const runStates: Readonly<Record<ScheduleRun['state'], StateWord>> = {
   queued: { state: 'waiting', word: 'queued' },
   skipped: { state: 'waiting', word: 'skipped' },
   failed: { state: 'failed', word: 'not started' },
@@ -25,7 +20,7 @@ export const causes: Readonly<Record<ScheduleRun['cause'], string>> = {
 }
 
 /** Returns whether a schedule will run again. */
-export function scheduleState({ status, next_run_at }: Pick<Schedule, 'status' | 'next_run_at'>): Shown {
+export function scheduleState({ status, next_run_at }: Pick<Schedule, 'status' | 'next_run_at'>): StateWord {
   if (status === 'paused') return { state: 'stopped', word: 'paused' }
   return next_run_at === null ? { state: 'waiting', word: 'never due again' } : { state: 'done', word: 'active' }
 }

@@ -178,7 +178,7 @@ interface Heartbeat {
   readonly wait: typeof pause
 }
 
-/** Reports every 30 s that the grader is at work, until the call has ended. */
+/** Reports every 30 s that the grader is running, until the call has ended. */
 async function* heartbeats(call: Promise<unknown>, { open, wait }: Heartbeat): AsyncGenerator<Events> {
   for (let isOver = false; !isOver; ) {
     const over = new AbortController()

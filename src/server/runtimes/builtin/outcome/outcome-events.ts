@@ -26,7 +26,7 @@ export const evaluationStarted = ({ outcome_id }: Outcome, iteration: number): N
   iteration,
 })
 
-/** Event that shows that the grader is at work. */
+/** Event that shows that the grader is running. */
 export const evaluationOngoing = ({ outcomeId, iteration }: OpenEvaluation): NewEvent => ({
   type: 'span.outcome_evaluation_ongoing',
   outcome_id: outcomeId,
