@@ -188,7 +188,7 @@ export const openAiRoutes = {
     query: Type.Object(
       {
         stream: Type.Optional(Type.Boolean()),
-        starting_after: Type.Optional(Type.Integer({ minimum: 0 })),
+        starting_after: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647 })),
       },
       open,
     ),

@@ -65,6 +65,19 @@ test('no key is stronger than its user, and a changed role applies to the keys t
   assert.equal((await ask(key)).status, 403)
 })
 
+test('a key with role `viewer` reads what belongs to its owner and changes nothing, also beside a stronger user', async () => {
+  const user = await newUser({ role: 'admin' })
+  const [reader, writer] = [
+    await holderOf(service, { user_id: user.id, role: 'viewer' }),
+    await holderOf(service, { user_id: user.id }),
+  ]
+  const made = (await sendOk<{ id: string }>(writer, 'POST /session', {})).id
+  assert.equal((await send(reader, 'GET /api/me')).json()['role'], 'viewer')
+  assert.equal((await send(reader, `GET /session/${made}`)).status, 200)
+  assert.equal((await send(reader, 'POST /session', {})).status, 403)
+  assert.equal((await ask(reader)).status, 403)
+})
+
 test('disabling a user stops its keys and those that they created, enabling it brings them back', async () => {
   const user = await newUser({ kind: 'service_account', role: 'admin' })
   const key = await holderOf(service, { user_id: user.id, role: 'admin' })

@@ -20,3 +20,19 @@ test('each line names its process among several, and says nothing of the only on
   assert.deepEqual(fieldsOf({ worker: 2 }), ['level', 'time', 'worker', 'msg'])
   assert.deepEqual(fieldsOf(), ['level', 'time', 'msg'])
 })
+
+test('an error of the database is logged without its connection and without the values of its row', () => {
+  const written: string[] = []
+  const error = Object.assign(new Error('new row violates a check'), {
+    code: '23514',
+    client: { password: 'swordfish' },
+    detail: 'Failing row contains (swordfish)',
+  })
+  createLog('info', { write: line => void written.push(line) }).error({
+    err: new Error('cannot insert', { cause: error }),
+  })
+  createLog('info', { write: line => void written.push(line) }).error({ err: error })
+  assert.equal(written.length, 2)
+  assert.match(written.join(), /violates a check/)
+  assert.doesNotMatch(written.join(), /swordfish/)
+})

@@ -63,11 +63,17 @@ const line: LoggerOptions = {
   serializers: { err: serializedError },
 }
 
-/** Removes `client` from database errors, which contains the whole state of the connection. */
+/** Removes from database errors and causes the state of the connection (`client`) and values of the row (`detail`). */
 function serializedError(error: Error): object {
-  const { client: _, ...shown } = pino.stdSerializers.errWithCause(error) as pino.SerializedError & { client?: unknown }
-  return shown
+  return withoutValues(pino.stdSerializers.errWithCause(error))
 }
+
+function withoutValues({ client: _client, detail: _detail, cause, ...shown }: SerializedError): object {
+  const isError = typeof cause === 'object' && cause !== null
+  return { ...shown, ...(cause !== undefined && { cause: isError ? withoutValues(cause as SerializedError) : cause }) }
+}
+
+type SerializedError = pino.SerializedError & { client?: unknown; detail?: unknown; cause?: unknown }
 
 /** Returns the logger of the process: one line per entry, secrets redacted by field name. */
 export const createLog = (level: string, stream: LogStream = logStream(), origin?: LogOrigin): Log =>

@@ -129,7 +129,7 @@ function textOf({ pattern, format, minLength = 0, maxLength = 60 }: Schema, name
   const known = textsOf[name]
   if (known) return fc.constantFrom(...known)
   if (format === 'date-time') return fc.constantFrom('2026-11-27T10:00:00Z', '2020-02-29T23:59:59.999+02:00')
-  if (pattern !== undefined && pattern !== '\\S') return fc.stringMatching(new RegExp(pattern), { maxLength: 60 })
+  if (pattern !== undefined && pattern !== '\\S') return fc.stringMatching(new RegExp(pattern), { maxLength: 100 })
   const most = Math.max(minLength, Math.min(maxLength, 40))
   return fc.oneof(
     fc.string({ unit: 'grapheme-ascii', minLength, maxLength: most }),
