@@ -1,17 +1,30 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI, { toFile } from 'openai'
+import type { Budget } from '../../src/contract/budgets.ts'
 import type { UsageCall } from '../../src/contract/usage.ts'
 import { holderOf } from '../support/keys/virtual-keys.ts'
 import { runLine } from '../support/service/command-line.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { send, sendOk } from '../support/service/send.ts'
+import { startBatchUpstream } from '../support/upstream/batch-upstream.ts'
 import { startEveryProtocol } from '../support/upstream/every-protocol.ts'
 import { saying } from '../support/upstream/scripted-service.ts'
 import { aliasOf } from '../support/upstream/spoken-protocols.ts'
 
-const { service } = await startEveryProtocol()
+const provider = await startBatchUpstream()
+after(() => provider.close())
+/** A request of 1,000 tokens and an answer of 100 cost 0.002 dollars as a single call. */
+const prices = { input_cost_per_token: 0.000001, output_cost_per_token: 0.00001 }
+const { service } = await startEveryProtocol({
+  aliases: { 'batch-claude': 'anthropic-messages', 'batch-gpt': 'openai-chat' },
+  params: {
+    'batch-claude': { api_base: provider.url, batch_api: true, ...prices },
+    'batch-gpt': { api_base: `${provider.url}/v1`, batch_api: true, ...prices },
+  },
+  hosts: [provider.host],
+})
 const holder = await holderOf(service)
 const anthropic = new Anthropic({ baseURL: service.url, apiKey: holder.key ?? '', maxRetries: 0 })
 const openai = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: holder.key ?? '', maxRetries: 0 })
@@ -137,6 +150,62 @@ test('openai: batches of responses and of embeddings run on models of other form
     if (endpoint === '/v1/embeddings') assert.equal(response.body.data.length, 2)
     else assert.match(JSON.stringify(response.body.output), /As a response/)
   }
+})
+
+test('both SDKs get results through the batch API of the provider, at half the price and within the budget', async () => {
+  const spender = await holderOf(service, { max_budget: 1 })
+  const options = { apiKey: spender.key ?? '', maxRetries: 0 }
+  const claude = new Anthropic({ ...options, baseURL: service.url })
+  const gpt = new OpenAI({ ...options, baseURL: `${service.url}/v1` })
+  const params = { model: 'batch-claude', max_tokens: 200, messages: said('Half.') }
+  const requests = [
+    ...['first', 'second'].map(custom_id => ({ custom_id, params })),
+    { custom_id: 'unlucky', params: { ...params, max_tokens: 13 } },
+  ]
+  const { id } = await claude.messages.batches.create({ requests })
+  const body = { model: 'batch-gpt', max_tokens: 200, messages: said('Half.') }
+  const line = JSON.stringify({ custom_id: 'third', method: 'POST', url: '/v1/chat/completions', body })
+  const file = await gpt.files.create({ purpose: 'batch', file: await toFile(Buffer.from(line), 'in.jsonl') })
+  const about = { input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const
+  const { id: fileBatch } = await gpt.batches.create(about)
+
+  await eventually(async () => (await claude.messages.batches.retrieve(id)).processing_status === 'ended', patience)
+  const results: unknown[] = []
+  for await (const { custom_id, result } of await claude.messages.batches.results(id)) {
+    const [block] = result.type === 'succeeded' ? result.message.content : []
+    results.push([custom_id, block?.type === 'text' && block.text])
+  }
+  const text = 'From a provider.'
+  assert.deepEqual(results, [
+    ['first', text],
+    ['second', text],
+    ['unlucky', text],
+  ])
+  const ended = await eventually(async () => {
+    const batch = await gpt.batches.retrieve(fileBatch)
+    return batch.status === 'completed' && batch
+  }, patience)
+  const output = await (await gpt.files.content(ended.output_file_id ?? '')).text()
+  assert.equal(JSON.parse(output).response.body.choices[0].message.content, text)
+  assert.deepEqual(
+    provider.batches.map(({ lines }) => lines.length).toSorted(),
+    [1, 3],
+  )
+  // The provider answered one of them with an error, and it was made singly.
+  assert.equal(provider.singles.length, 1)
+
+  const { calls } = await sendOk<{ calls: UsageCall[] }>(service, `GET /api/usage/calls?key_id=${spender.id}`)
+  assert.deepEqual(
+    calls.map(({ cost_usd, price_source, batch_id }) => [cost_usd, price_source, batch_id]).toSorted(),
+    [
+      ['0.001', 'config, batch', id],
+      ['0.001', 'config, batch', id],
+      ['0.001', 'config, batch', fileBatch],
+      ['0.002', 'config', id],
+    ].toSorted(),
+  )
+  const budget = await sendOk<Budget>(service, `GET /api/budgets/key/${spender.id}`)
+  assert.deepEqual([budget.spend, budget.reserved], [0.005, 0])
 })
 
 test('S48: a stop of a key cancels its batches', async () => {

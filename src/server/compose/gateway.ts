@@ -26,6 +26,7 @@ import { type ObserveContent, observedContent } from '../gateway/call-content/ob
 import type { CallKind } from '../gateway/core/call.ts'
 import { serveDeployments } from '../gateway/deployment-routes.ts'
 import { createFileCalls, type RequestFiles } from '../gateway/files/calls.ts'
+import { createProviderBatches } from '../gateway/batching/provider-batches.ts'
 import { createCopyCleanup } from '../gateway/files/copy-cleanup.ts'
 import { createProviderCopies } from '../gateway/files/provider-copies.ts'
 import { providerFileStore } from '../gateway/files/provider-file-store.ts'
@@ -165,10 +166,11 @@ export function composeGateway(needs: Needs) {
     },
   }
   const hooked = createHookedGateway({ gateway: observed, hooks: config.hooks, outbound: guard(), log })
-  const { call } = createFileCalls({ gateway: hooked.gateway, files: needs.files })
+  const { call, batchRequest } = createFileCalls({ gateway: hooked.gateway, files: needs.files })
   const gateway: Gateway = {
     ...hooked.gateway,
     call: needs.traced(observedCall(call, telemetry)),
+    batchRequest,
     get streams() {
       return hooked.gateway.streams
     },
@@ -276,6 +278,8 @@ export function composeGateway(needs: Needs) {
     /** Returns where calls of a kind are made: those of the Responses format can continue from stored responses. */
     gatewayOf: (kind: CallKind) => (isOfResponses(kind) ? responses : gateway),
     background,
+    /** The batch APIs of providers. */
+    providerBatches: createProviderBatches({ outbound: pools, authorize }),
     loop,
     files,
     /** Outbound connections, checked by the current guard. */

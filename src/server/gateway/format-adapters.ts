@@ -53,6 +53,8 @@ import { createSend } from './upstream/send.ts'
 export interface ChosenAdapter {
   readonly protocol: Protocol
   readonly adapter: FormatAdapter
+  /** Builds the upstream's request; absent where the client's and the upstream's format differ. */
+  readonly request?: PassthroughFormat['request']
 }
 
 /** Chooses protocol and adapter for calls of a kind to a model; undefined when there is no adapter. */
@@ -191,6 +193,7 @@ export function createFormatAdapters({
     if (isBedrock(kind) && !isPassthrough(kind, protocol)) return undefined
     if (isEndpoint(kind) && !(isPassthrough(kind, protocol) && hasEndpoint(kind, model))) return undefined
     if (isEmbedding(kind) && !isPassthrough(kind, protocol) && !canEmbed(model, protocol)) return undefined
-    return { protocol, adapter: adapterOf(kind, protocol) }
+    const format = isEndpoint(kind) ? undefined : passthroughFormats[kind][protocol]
+    return { protocol, adapter: adapterOf(kind, protocol), ...(format && { request: format.request }) }
   }
 }

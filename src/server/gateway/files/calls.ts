@@ -18,7 +18,7 @@ export interface RequestFiles {
 }
 
 interface Deps {
-  readonly gateway: Pick<Gateway, 'call' | 'check'>
+  readonly gateway: Pick<Gateway, 'call' | 'check' | 'batchRequest'>
   readonly files: () => RequestFiles
 }
 
@@ -26,7 +26,7 @@ interface Deps {
  * Model calls whose requests refer to files of the caller: the gateway gets the request with their content, so that
  * hooks, budgets and translations treat it like any other. Other requests pass unchanged.
  */
-export function createFileCalls({ gateway, files }: Deps): Pick<Gateway, 'call'> {
+export function createFileCalls({ gateway, files }: Deps): Pick<Gateway, 'call' | 'batchRequest'> {
   async function filled(call: Call): Promise<Call> {
     // Before anything is read.
     gateway.check(call)
@@ -63,6 +63,11 @@ export function createFileCalls({ gateway, files }: Deps): Pick<Gateway, 'call'>
 
   return {
     call: (call, sink) =>
-      mayReferToFiles(call.kind, call.body) ? callWithFiles(call, sink) : gateway.call(call, sink),
+      mayReferToFiles(call.kind, call.body) && !call.batchAnswer ? callWithFiles(call, sink) : gateway.call(call, sink),
+    // Requests with files are made singly: a batch of them would hold all their content.
+    batchRequest: async call =>
+      mayReferToFiles(call.kind, call.body) && fileReferencesIn(call.body).length > 0
+        ? undefined
+        : gateway.batchRequest(call),
   }
 }
