@@ -187,10 +187,7 @@ test('both SDKs get results through the batch API of the provider, at half the p
   }, patience)
   const output = await (await gpt.files.content(ended.output_file_id ?? '')).text()
   assert.equal(JSON.parse(output).response.body.choices[0].message.content, text)
-  assert.deepEqual(
-    provider.batches.map(({ lines }) => lines.length).toSorted(),
-    [1, 3],
-  )
+  assert.deepEqual(provider.batches.map(({ lines }) => lines.length).toSorted(), [1, 3])
   // The provider answered one of them with an error, and it was made singly.
   assert.equal(provider.singles.length, 1)
 

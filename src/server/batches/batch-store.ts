@@ -64,7 +64,9 @@ export type NewLine = {
 } & NewCall
 
 /** The body of a call, and where it goes if to a provider's batch API; or an error. */
-export type NewCall = { readonly request: string; readonly target?: BatchTarget | undefined } | { readonly error: string }
+export type NewCall =
+  | { readonly request: string; readonly target?: BatchTarget | undefined }
+  | { readonly error: string }
 
 export interface BatchPage {
   readonly principal: string

@@ -37,22 +37,25 @@ interface Deps {
 /** Answer of a provider's batch API, and the id of the request that it belongs to. */
 export interface GivenAnswer {
   readonly requestId: string
-  readonly batchAnswer: BatchAnswer
+  readonly batchAnswer?: BatchAnswer
 }
 
 /** Calls a line, or settles it with an answer that its provider gave. */
 export type CallLine = (line: ClaimedLine, signal: AbortSignal, given?: GivenAnswer) => Promise<LineEnd>
 
-interface CallFields extends Pick<Call, 'caller' | 'requestId' | 'signal'>, Pick<Partial<Call>, 'stop' | 'batchAnswer'> {}
+interface CallFields extends Pick<Call, 'caller' | 'requestId' | 'signal' | 'stop'> {
+  readonly batchAnswer?: BatchAnswer | undefined
+}
 
 /** Returns the call of a line. */
-export const callOf = (line: ClaimedLine, fields: CallFields): Call => ({
+export const callOf = (line: ClaimedLine, { batchAnswer, ...fields }: CallFields): Call => ({
   kind: line.kind,
   body: Buffer.from(line.request),
   headers: { ...line.headers, 'content-type': 'application/json' },
   query: '',
   batchId: line.batch_id,
   ...fields,
+  ...(batchAnswer && { batchAnswer }),
 })
 
 /** Returns who pays for a line; undefined when its key may make no more calls. */
@@ -97,7 +100,9 @@ export function createCallLine({ gatewayOf, keys, maxTries, retryMs }: Deps): Ca
     }
     // An address that is not allowed needs a change by the operator.
     const isFinal = error.cause instanceof OutboundBlocked || headers['x-should-retry'] === 'false'
-    return isPassing(statusOfCode(code)) && !isFinal ? failed(line, result, retryAfterMs(headers)) : { kind: 'ended', result }
+    return isPassing(statusOfCode(code)) && !isFinal
+      ? failed(line, result, retryAfterMs(headers))
+      : { kind: 'ended', result }
   }
 
   function answeredEnd(line: ClaimedLine, answer: Answer, requestId: string): LineEnd {
@@ -118,19 +123,21 @@ export function createCallLine({ gatewayOf, keys, maxTries, retryMs }: Deps): Ca
     return isWorthRetrying ? failed(line, result, retryAfterMs(headers)) : { kind: 'ended', result }
   }
 
+  async function made(line: ClaimedLine, call: Call, isStopped: () => boolean): Promise<LineEnd> {
+    const answer = collectingSink()
+    const { outcome } = await gatewayOf(line.kind).call(call, answer.sink)
+    if (isStopped()) return { kind: 'ended', result: stoppedResult(line, call.requestId) }
+    return outcome === 'aborted' ? again : answeredEnd(line, answer.answer(), call.requestId)
+  }
+
   return async (line, signal, given) => {
     const stopping = stoppingWith(signal)
-    const answer = collectingSink()
-    const requestId = given?.requestId ?? newId('req')
+    const { requestId, batchAnswer }: GivenAnswer = given ?? { requestId: newId('req') }
     try {
-      const caller = (await payerOf(line, keys)) ?? (given && payerOfAnswer(line))
+      const caller = (await payerOf(line, keys)) ?? (batchAnswer && payerOfAnswer(line))
       if (!caller) return { kind: 'keyless' }
-      const { batchAnswer } = given ?? {}
-      const fields = { caller, requestId, signal: stopping.signal, stop: stopping.stop }
-      const call = callOf(line, { ...fields, ...(batchAnswer && { batchAnswer }) })
-      const { outcome } = await gatewayOf(line.kind).call(call, answer.sink)
-      if (stopping.isRequested()) return { kind: 'ended', result: stoppedResult(line, requestId) }
-      return outcome === 'aborted' ? again : answeredEnd(line, answer.answer(), requestId)
+      const fields = { caller, requestId, batchAnswer, signal: stopping.signal, stop: stopping.stop }
+      return await made(line, callOf(line, fields), stopping.isRequested)
     } catch (error) {
       if (signal.aborted) return again
       if (error instanceof AppError) return thrownEnd(line, error, requestId)

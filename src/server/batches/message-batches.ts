@@ -67,10 +67,7 @@ interface Adding extends Pick<Deps, 'targetOf'> {
   readonly maxRequests: number
 }
 
-async function addRequests(
-  requests: AsyncIterable<string>,
-  { writer, targetOf, maxRequests }: Adding,
-): Promise<void> {
+async function addRequests(requests: AsyncIterable<string>, { writer, targetOf, maxRequests }: Adding): Promise<void> {
   const ids = new Set<string>()
   for await (const text of requests) {
     const at = `requests[${ids.size}]`

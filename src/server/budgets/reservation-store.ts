@@ -132,7 +132,10 @@ export function reservationStore(pool: Pool, { lifetimeMs, clock }: Options) {
 
     /** Extends reservations to a time. */
     async extend(requestIds: readonly string[], until: Date): Promise<void> {
-      await pool.query('update reservations set expires_at = $2 where request_id = any ($1::text[])', [requestIds, until])
+      await pool.query('update reservations set expires_at = $2 where request_id = any ($1::text[])', [
+        requestIds,
+        until,
+      ])
     },
 
     /** Returns expired reservations, oldest first. */

@@ -13,7 +13,6 @@ import type { Outbound } from '../platform/outbound.ts'
 import type { pause } from '../platform/timers.ts'
 import type { Usage } from '../usage/usage.ts'
 import { batchAnswerResult, batchReservation } from './batching/answers.ts'
-import { batchPrices } from './pricing/batch-price.ts'
 import { type BatchRequest, type BatchTarget, batchRequestFor, batchTargetOf } from './batching/requests.ts'
 import { createCachedRouter } from './cache/cached-router.ts'
 import type { ResponseCache } from './cache/entries.ts'
@@ -36,6 +35,7 @@ import { relayUpstreamError, unsentOutcome, withGatewayHeaders } from './core/en
 import { budgetHeaders, limitsReached, sinkWithOwnLimits } from './core/rate-limit-headers.ts'
 import { readRequest } from './core/request.ts'
 import type { AdapterFor } from './format-adapters.ts'
+import { batchPrices } from './pricing/batch-price.ts'
 import { type ModelLimits, smallestLimits } from './pricing/price-book.ts'
 import { type Admission, createAdmission } from './routing/admission.ts'
 import { createDeploymentStates, type OnCooldown } from './routing/attempts.ts'
@@ -233,56 +233,57 @@ export function createGateway(options: Options): Gateway {
     return finish(result, sink, batchReservation(answer))
   }
 
-  return {
-    async call(call, given) {
-      if (call.batchAnswer) return settleBatchAnswer(call, call.batchAnswer, given)
-      const startedMs = performance.now()
-      const ownHeaders: Record<string, string> = { 'x-switchyard-request-id': call.requestId }
-      const current = table
-      let leave = () => {}
-      let slot: number | undefined
-      let reservation: Reservation | undefined
-      try {
-        const cacheUse = cacheUseOf(call)
-        const parsed = permittedRequest(call, current)
-        rejectFrozen(call)
-        const room = usage.room()
-        if (room) await room
-        const candidates = onDeployment(call, current.requireServed(call.kind, parsed.model, call.caller.key))
-        leave = admission.enter({ isStream: parsed.stream, isOfSession: call.session !== undefined })
-        slot = clientCalls.begin(call)
-        const incoming = {
-          call,
-          parsed,
-          table: current,
-          candidates,
-          groupOf: groupsFor(call, current),
-        }
-        const reserving = budgets && reservationFor(budgets, incoming)
-        reservation = reserving instanceof Promise ? await reserving : reserving
-        if (reservation) Object.assign(ownHeaders, budgetHeaders(reservation, call))
-        const sink = sinkWithOwnLimits(reservation, call, given)
-        const { candidates: members, groupOf } = reservation ? groupsWithin(reservation, incoming) : incoming
-        const routeRequest = {
-          call,
-          parsed,
-          settings: current.config.router,
-          candidates: members,
-          groupOf,
-          ownHeaders,
-          startedMs,
-          cacheUse,
-        }
-        call.onAdmitted?.()
-        return finish(await route(routeRequest, sink), sink, reservation)
-      } catch (error) {
-        throw withGatewayHeaders(error, { ...ownHeaders, ...limitsReached(error, call) })
-      } finally {
-        if (slot !== undefined) clientCalls.end(slot)
-        leave()
-        reservation?.release()
+  const makeCall = async (call: Call, given: Sink): Promise<Outcome> => {
+    const startedMs = performance.now()
+    const ownHeaders: Record<string, string> = { 'x-switchyard-request-id': call.requestId }
+    const current = table
+    let leave = () => {}
+    let slot: number | undefined
+    let reservation: Reservation | undefined
+    try {
+      const cacheUse = cacheUseOf(call)
+      const parsed = permittedRequest(call, current)
+      rejectFrozen(call)
+      const room = usage.room()
+      if (room) await room
+      const candidates = onDeployment(call, current.requireServed(call.kind, parsed.model, call.caller.key))
+      leave = admission.enter({ isStream: parsed.stream, isOfSession: call.session !== undefined })
+      slot = clientCalls.begin(call)
+      const incoming = {
+        call,
+        parsed,
+        table: current,
+        candidates,
+        groupOf: groupsFor(call, current),
       }
-    },
+      const reserving = budgets && reservationFor(budgets, incoming)
+      reservation = reserving instanceof Promise ? await reserving : reserving
+      if (reservation) Object.assign(ownHeaders, budgetHeaders(reservation, call))
+      const sink = sinkWithOwnLimits(reservation, call, given)
+      const { candidates: members, groupOf } = reservation ? groupsWithin(reservation, incoming) : incoming
+      const routeRequest = {
+        call,
+        parsed,
+        settings: current.config.router,
+        candidates: members,
+        groupOf,
+        ownHeaders,
+        startedMs,
+        cacheUse,
+      }
+      call.onAdmitted?.()
+      return finish(await route(routeRequest, sink), sink, reservation)
+    } catch (error) {
+      throw withGatewayHeaders(error, { ...ownHeaders, ...limitsReached(error, call) })
+    } finally {
+      if (slot !== undefined) clientCalls.end(slot)
+      leave()
+      reservation?.release()
+    }
+  }
+
+  return {
+    call: (call, sink) => (call.batchAnswer ? settleBatchAnswer(call, call.batchAnswer, sink) : makeCall(call, sink)),
     check,
     async checkLater(call) {
       const parsed = check(call)

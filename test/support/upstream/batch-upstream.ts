@@ -162,8 +162,9 @@ export async function startBatchUpstream() {
     const output = /^\/v1\/files\/out_([^/]+)\/content$/.exec(path)?.[1]
     if (output !== undefined) return [200, openAiResults(polled(output) ?? raise(`no batch ${output}`))]
     if (!path.endsWith('/batches')) return single(request)
-    const shown = path.startsWith('/v1/messages') ? anthropic : openAi
-    if (method === 'GET') return [200, { data: batches.flatMap(({ id: known }) => polled(known) ?? []).map(shown), has_more: false }]
+    const shown: (batch: UpstreamBatch) => object = path.startsWith('/v1/messages') ? anthropic : openAi
+    if (method === 'GET')
+      return [200, { data: batches.flatMap(({ id: known }) => polled(known) ?? []).map(shown), has_more: false }]
     return [200, shown(created(request))]
   }
 

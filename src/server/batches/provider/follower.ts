@@ -26,6 +26,8 @@ export interface PollWaits {
   readonly cancelled: number
   /** Before an interrupted submission is looked up, and again while that is unsure. */
   readonly lookUp: number
+  /** For room in the queue of a provider. */
+  readonly full: number
   /** Age of an interrupted submission that the provider must have listed by then. */
   readonly listed: number
 }
@@ -38,13 +40,11 @@ export const pollWaits: PollWaits = {
   poll: polls => Math.min(firstPollMs * 2 ** polls, maxPollMs),
   cancelled: 10_000,
   lookUp: 60_000,
+  full: 600_000,
   listed: 300_000,
 }
 
 const again: Release = { waitMs: 0, isTry: true, isSingle: false }
-/** Wait for room in the queue of a provider. */
-const fullMs = 10 * 60_000
-const full: Release = { waitMs: fullMs, isTry: true, isSingle: false }
 
 /** Creates the function that follows a claimed provider batch one step. */
 export function createFollower({ store, end, api, takeResults, providerOf, statusOf, waits, log }: Deps) {
@@ -74,11 +74,14 @@ export function createFollower({ store, end, api, takeResults, providerOf, statu
         else await later(batch, waits.poll(batch.polls))
         break
       case 'failed':
-        log.warn({ batch_id: batch.batch_id, provider_batch: id }, 'a batch failed at its provider; its requests are made singly')
+        log.warn(
+          { batch_id: batch.batch_id, provider_batch: id },
+          'a batch failed at its provider; its requests are made singly',
+        )
         await end(batch, singly)
         break
       case 'full':
-        await end(batch, full)
+        await end(batch, { ...again, waitMs: waits.full })
         break
     }
   }

@@ -39,7 +39,13 @@ const quiet = { warn: () => undefined }
 const batches = createBatches({ store, lines, announce: () => undefined }, 'anthropic')
 
 const deployments = {
-  claude: { id: 'claude', provider: 'anthropic', apiBase: upstream.url, headers: {}, protocols: ['anthropic-messages'] },
+  claude: {
+    id: 'claude',
+    provider: 'anthropic',
+    apiBase: upstream.url,
+    headers: {},
+    protocols: ['anthropic-messages'],
+  },
   gpt: { id: 'gpt', provider: 'openai', apiBase: `${upstream.url}/v1`, headers: {}, protocols: ['openai-chat'] },
 } as unknown as Readonly<Record<string, Deployment>>
 
@@ -97,7 +103,13 @@ function processOf(t: TestContext, { rejection, api: replaced, known = deploymen
       reserved.delete(call.requestId)
       sink.head(200, {})
       sink.end(call.batchAnswer?.body ?? Buffer.from('{"single":true}'))
-      return { outcome: 'completed', status: 200, stopReason: undefined, usage: {} as Outcome['usage'], firstContentMs: 1 }
+      return {
+        outcome: 'completed',
+        status: 200,
+        stopReason: undefined,
+        usage: {} as Outcome['usage'],
+        firstContentMs: 1,
+      }
     },
   }
   const budgets = {
@@ -108,13 +120,28 @@ function processOf(t: TestContext, { rejection, api: replaced, known = deploymen
       for (const id of ids) reserved.delete(id)
     },
   }
-  const callLine = createCallLine({ gatewayOf: () => gateway, keys: { byId: () => undefined }, maxTries: 3, retryMs: () => 5 })
+  const callLine = createCallLine({
+    gatewayOf: () => gateway,
+    keys: { byId: () => undefined },
+    maxTries: 3,
+    retryMs: () => 5,
+  })
   const owner = randomUUID()
   const shared = { maxCalls: () => 4, isPressed: () => false, log: quiet }
-  const runner = createLineRunner({ ...shared, lines, batches: store, callLine, owner, budgetMs: { line: 5, batch: 5 } })
+  const runner = createLineRunner({
+    ...shared,
+    lines,
+    batches: store,
+    callLine,
+    owner,
+    budgetMs: { line: 5, batch: 5 },
+  })
   const keeper = createBatchKeeper({ ...shared, store, lines, runJob: async () => 'done', onReady: runner.wake, owner })
   const outbound = createOutbound({ allow: [upstream.host] })
-  const api = { ...createProviderBatches({ outbound, authorize: (_target, { headers }) => ({ ...headers }) }), ...replaced }
+  const api = {
+    ...createProviderBatches({ outbound, authorize: (_target, { headers }) => ({ ...headers }) }),
+    ...replaced,
+  }
   const deps = {
     ...shared,
     store: provided,
@@ -125,7 +152,7 @@ function processOf(t: TestContext, { rejection, api: replaced, known = deploymen
       const deployment = known[id]
       return deployment && protocol ? { deployment, protocol: protocol as 'openai-chat' } : undefined
     },
-    waits: { poll: () => 20, cancelled: 20, lookUp: 20, listed: 0 },
+    waits: { poll: () => 20, cancelled: 20, lookUp: 20, full: 20, listed: 0 },
   }
   const end = createEndProviderBatch(deps)
   const prepareLine = createPrepareLine({ gateway, keys: { byId: () => undefined } })
@@ -135,6 +162,7 @@ function processOf(t: TestContext, { rejection, api: replaced, known = deploymen
     submitter: createSubmitter({ ...deps, batches: store, prepareLine, end }),
     follow: createFollower({ ...deps, end, takeResults }),
     onReady: runner.wake,
+    periodMs: 50,
   })
   runner.start()
   keeper.start()
@@ -165,13 +193,14 @@ for (const model of ['claude', 'gpt']) {
     const before = upstream.batches.length
     const { calls, reserved, kept } = processOf(t)
     const { id } = await create(model, 250)
-    const row = await ended(id)
-    assert.equal(countsOf(row), '250,0,0,0')
+    assert.equal(countsOf(await ended(id)), '250,0,0,0')
     const [batch, ...others] = submittedSince(before)
     assert.deepEqual([batch?.lines.length, others.length], [250, 0])
     assert.ok(batch?.lines.every(({ custom_id }) => custom_id.length <= 64))
     if (model === 'claude') assert.equal(batch?.betas, 'some-beta')
-    assert.deepEqual(row.provider_batches, [{ id: batch?.id, deployment: model, requests: 250, status: 'ended' }])
+    const shown = { id: batch?.id, deployment: model, requests: 250 }
+    await eventually(async () => (await batches.get(id, masterCaller)).provider_batches[0]?.status === 'ended')
+    assert.deepEqual((await batches.get(id, masterCaller)).provider_batches, [{ ...shown, status: 'ended' }])
     assert.ok(calls.every(({ batchAnswer }) => batchAnswer?.reservedUsd === '0.5'))
     assert.deepEqual([calls.length, kept.size, reserved.size], [250, 250, 0])
   })
@@ -236,17 +265,14 @@ test('requests without a success are made singly, and so are all when the provid
   assert.deepEqual([calls.length, reserved.size], [5, 0])
 })
 
-test('a provider without room gets the lines later; after three times they are called singly', async t => {
+test('a provider without room gets the lines again; after three times they are called singly', async t => {
   upstream.controls.rejects = 429
-  const { calls } = processOf(t)
+  const { calls, reserved } = processOf(t)
   const { id } = await create('claude', 2)
-  const tried = async () => (await pool.query('select from batch_lines where batch_id = $1 and tries > 0', [id])).rows
-  for (let round = 0; round < 3; round++) {
-    await eventually(async () => (await tried()).length === 2 || calls.length > 0)
-    await pool.query(`update batch_lines set ready_at = clock_timestamp(), tries = 3 where batch_id = $1 and tries > 0`, [id])
-  }
-  assert.equal(countsOf(await ended(id)), '2,0,0,0')
-  assert.equal(calls.length, 2)
+  const row = await ended(id)
+  assert.deepEqual([countsOf(row), calls.length, reserved.size], ['2,0,0,0', 2, 0])
+  const { rows } = await pool.query('select from provider_batches where batch_id = $1', [id])
+  assert.equal(rows.length, 3)
 })
 
 test('a cancelled batch is cancelled at the provider, and keeps the answers that it has', async t => {

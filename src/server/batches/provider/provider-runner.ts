@@ -12,13 +12,14 @@ interface Deps {
   /** Called when lines may be ready to be called singly. */
   readonly onReady: () => void
   readonly log: Pick<Log, 'warn'>
+  /** Time between two looks for work; 1,000 by default. */
+  readonly periodMs?: number
 }
 
-const pollMs = 1_000
 const renewMs = 3_000
 
 /** Submits lines to the batch APIs of providers, and follows those batches. One process works on a batch at a time. */
-export function createProviderRunner({ store, submitter, follow, onReady, log }: Deps) {
+export function createProviderRunner({ store, submitter, follow, onReady, log, periodMs = 1_000 }: Deps) {
   const stopping = new AbortController()
   let timers: (() => Promise<void>)[] = []
 
@@ -54,13 +55,14 @@ export function createProviderRunner({ store, submitter, follow, onReady, log }:
 
   const attempt = (work: () => Promise<void>) => async (): Promise<void> => {
     await work().catch((cause: unknown) => {
-      if (!stopping.signal.aborted) log.warn({ err: cause }, 'cannot work on provider batches; retrying in the next poll')
+      if (!stopping.signal.aborted)
+        log.warn({ err: cause }, 'cannot work on provider batches; retrying in the next poll')
     })
   }
 
   return {
     start(): void {
-      timers = [every(pollMs, attempt(submitAll)), every(pollMs, attempt(followAll))]
+      timers = [every(periodMs, attempt(submitAll)), every(periodMs, attempt(followAll))]
     },
     async stop(): Promise<void> {
       stopping.abort()

@@ -35,12 +35,9 @@ type Collected = BatchTarget & { readonly id: string; readonly batch_id: string;
 const maxRequests = 10_000
 const maxBytes = 16 * 1024 * 1024
 const budgetWaitMs = 2_000
-/** Wait after the provider has rejected a batch because it has too many. */
-const fullMs = 60_000
 /** Reservations outlast the batch of the provider by this time. */
 const keptMs = 27 * 60 * 60 * 1_000
 
-const full: Release = { waitMs: fullMs, isTry: true, isSingle: false }
 const unsent: Release = { waitMs: 0, isTry: false, isSingle: false }
 
 /** Creates the function that submits waiting lines of one target as a provider batch; false when there are none. */
@@ -52,7 +49,8 @@ export function createSubmitter(deps: Deps) {
     const waiting = [...lines]
     const prepared: Preparation[] = []
     const work = async (): Promise<void> => {
-      for (let line = waiting.shift(); line; line = waiting.shift()) prepared.push(await prepareLine(line, target, signal))
+      for (let line = waiting.shift(); line; line = waiting.shift())
+        prepared.push(await prepareLine(line, target, signal))
     }
     const ended = await Promise.allSettled(Array.from({ length: deps.maxCalls() }, work))
     const failed = ended.find(({ status }) => status === 'rejected')
@@ -139,7 +137,7 @@ export function createSubmitter(deps: Deps) {
     const fields = { err: cause, batch_id: batch.batch_id, deployment: batch.deployment }
     if (status === 429) {
       log.warn(fields, 'a provider takes no more batches for now; retrying')
-      return end(batch, full)
+      return end(batch, { waitMs: waits.full, isTry: true, isSingle: false })
     }
     if (status !== undefined && status < 500 && status !== 408) {
       log.warn(fields, 'a provider rejected a batch; its requests are made singly')

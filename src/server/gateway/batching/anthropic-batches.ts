@@ -1,8 +1,8 @@
 import { type Json, nonEmptyText, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 import { ownHeaders } from '../upstream/headers.ts'
+import type { BatchApi, Interrupted, ProviderResult, Submission } from './batch-api.ts'
 import type { BatchConnection, BatchProvider } from './connection.ts'
 import { idIn } from './id-in.ts'
-import type { BatchApi, Interrupted, ProviderResult, Submission } from './batch-api.ts'
 
 const headers = { ...ownHeaders, 'anthropic-version': '2023-06-01' } as const
 /** Clocks differ. */

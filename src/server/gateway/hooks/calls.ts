@@ -3,8 +3,8 @@ import type { Hook } from '../../config/config.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Outbound } from '../../platform/outbound.ts'
-import { hasDuplicateName } from '../bytes/duplicate-names.ts'
 import type { BatchRequest } from '../batching/requests.ts'
+import { hasDuplicateName } from '../bytes/duplicate-names.ts'
 import { type Call, isCount, type Outcome, type ParsedRequest, type Sink } from '../core/call.ts'
 import type { Gateway } from '../gateway.ts'
 import { noTokens } from '../tokens/token-counts.ts'
@@ -71,8 +71,7 @@ export function createHookedGateway({ gateway, log, ...settings }: Options): Hoo
       },
       call: (call, sink) =>
         current.hooks.length === 0 || isCount(call.kind) ? gateway.call(call, sink) : callWithHooks(call, sink),
-      batchRequest: call =>
-        current.hooks.length === 0 ? gateway.batchRequest(call) : batchRequestWithHooks(call),
+      batchRequest: call => (current.hooks.length === 0 ? gateway.batchRequest(call) : batchRequestWithHooks(call)),
       async close() {
         await current.client.close()
         await gateway.close()

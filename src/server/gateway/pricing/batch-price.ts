@@ -11,7 +11,12 @@ export const batchPrices = ({ factsOf }: PriceBook): PriceBook => ({
     const { price, ...facts } = factsOf(target)
     if (!price) return facts
     const rates = scaled(price.rates, target.deployment.batchPriceFactor ?? usualFactor)
-    const batchPrice = { rates, source: price.source, label: `${price.label}, batch`, applied: createAppliedRates(rates) }
+    const batchPrice = {
+      rates,
+      source: price.source,
+      label: `${price.label}, batch`,
+      applied: createAppliedRates(rates),
+    }
     return { ...facts, price: batchPrice }
   },
 })

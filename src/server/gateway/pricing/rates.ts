@@ -61,7 +61,10 @@ export function completed(rates: Rates, model: string): KnownRates | undefined {
 }
 
 /** Returns a share of all rates. */
-export function scaled({ input, output, cacheRead, cacheWrite5m, cacheWrite1h }: KnownRates, factor: number): KnownRates {
+export function scaled(
+  { input, output, cacheRead, cacheWrite5m, cacheWrite1h }: KnownRates,
+  factor: number,
+): KnownRates {
   return {
     input: times(input, factor),
     ...(output && { output: times(output, factor) }),

@@ -1,15 +1,7 @@
 import type { RouterSettings } from '../../config/config.ts'
 import { AppError } from '../../platform/errors.ts'
 import { pause } from '../../platform/timers.ts'
-import type {
-  Attempt,
-  Call,
-  DiscardedAnswer,
-  Outcome,
-  ParsedRequest,
-  Sink,
-  Target,
-} from '../core/call.ts'
+import type { Attempt, Call, DiscardedAnswer, Outcome, ParsedRequest, Sink, Target } from '../core/call.ts'
 import type { ChosenAdapter } from '../format-adapters.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { UpstreamInterrupted } from '../upstream/upstream-failure.ts'
