@@ -158,9 +158,14 @@ test('both SDKs get results through the batch API of the provider, at half the p
   const claude = new Anthropic({ ...options, baseURL: service.url })
   const gpt = new OpenAI({ ...options, baseURL: `${service.url}/v1` })
   const params = { model: 'batch-claude', max_tokens: 200, messages: said('Half.') }
+  const pdf = await toFile(Buffer.from('%PDF-1.7'), 'in.pdf', { type: 'application/pdf' })
+  const { id: file_id } = await gpt.files.create({ purpose: 'user_data', file: pdf })
+  // The stable types of the SDK lack references to files.
+  const document = { type: 'document', source: { type: 'file', file_id } } as unknown as Anthropic.DocumentBlockParam
   const requests = [
     ...['first', 'second'].map(custom_id => ({ custom_id, params })),
     { custom_id: 'unlucky', params: { ...params, max_tokens: 13 } },
+    { custom_id: 'with-a-file', params: { ...params, messages: [{ role: 'user' as const, content: [document] }] } },
   ]
   const { id } = await claude.messages.batches.create({ requests })
   const body = { model: 'batch-gpt', max_tokens: 200, messages: said('Half.') }
@@ -180,6 +185,7 @@ test('both SDKs get results through the batch API of the provider, at half the p
     ['first', text],
     ['second', text],
     ['unlucky', text],
+    ['with-a-file', text],
   ])
   const ended = await eventually(async () => {
     const batch = await gpt.batches.retrieve(fileBatch)
@@ -197,12 +203,13 @@ test('both SDKs get results through the batch API of the provider, at half the p
     [
       ['0.001', 'config, batch', id],
       ['0.001', 'config, batch', id],
+      ['0.001', 'config, batch', id],
       ['0.001', 'config, batch', fileBatch],
       ['0.002', 'config', id],
     ].toSorted(),
   )
   const budget = await sendOk<Budget>(service, `GET /api/budgets/key/${spender.id}`)
-  assert.deepEqual([budget.spend, budget.reserved], [0.005, 0])
+  assert.deepEqual([budget.spend, budget.reserved], [0.006, 0])
 })
 
 test('S48: a stop of a key cancels its batches', async () => {

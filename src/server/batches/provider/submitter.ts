@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { isDeepStrictEqual } from 'node:util'
 import type { Budgets } from '../../budgets/budgets.ts'
 import type { BatchApi } from '../../gateway/batching/batch-api.ts'
 import type { BatchTarget } from '../../gateway/batching/requests.ts'
@@ -101,7 +100,7 @@ export function createSubmitter(deps: Deps) {
       const lines = await store.take(batch)
       const [line] = lines
       if (!line) break
-      const prepared = sameHeaders(await preparedOf(lines, batch, signal), collected[0])
+      const prepared = await preparedOf(lines, batch, signal)
       isOpen = await storePage(batch, prepared, line.expires_at)
       for (const entry of prepared) {
         if (entry.kind !== 'ready') continue
@@ -117,15 +116,13 @@ export function createSubmitter(deps: Deps) {
     const [first] = lines
     const provider = first && deps.providerOf({ ...batch, protocol: first.request.protocol })
     if (!first || !provider || signal.aborted) return end(batch, unsent)
-    const { protocol, path, headers } = first.request
+    const { protocol, path } = first.request
     if (!(await store.submitting(batch, { lines: lines.length, protocol }))) return end(batch, unsent)
-    const requests = lines.map(({ line, request }) => ({ name: lineName(batch.id, line.seq), body: request.body }))
+    const requests = lines.map(({ line, request: { headers, body } }) => {
+      return { name: lineName(batch.id, line.seq), headers, body }
+    })
     try {
-      const providerId = await untilAborted(
-        api.submit(provider, { id: batch.id, path, headers, requests }),
-        signal,
-        stopped,
-      )
+      const providerId = await untilAborted(api.submit(provider, { id: batch.id, path, requests }), signal, stopped)
       await store.submitted(batch, { providerId, waitMs: waits.poll(0) })
     } catch (cause) {
       await rejected(batch, cause)
@@ -176,14 +173,4 @@ function releaseOf(entry: Exclude<Preparation, { readonly kind: 'ready' }>): Rel
     case 'waiting':
       return unsent
   }
-}
-
-/** The headers are those of a whole provider batch: lines with others, which hooks may cause, are called singly. */
-function sameHeaders(prepared: readonly Preparation[], before: ReadyLine | undefined): readonly Preparation[] {
-  const first = before ?? prepared.find(entry => entry.kind === 'ready')
-  return prepared.map(entry =>
-    entry.kind !== 'ready' || isDeepStrictEqual(entry.request.headers, first?.request.headers)
-      ? entry
-      : { kind: 'single', line: entry.line, reserved: entry.requestId },
-  )
 }

@@ -1,6 +1,6 @@
 import { type Json, nonEmptyText, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 import { ownHeaders } from '../upstream/headers.ts'
-import type { BatchApi, Interrupted, ProviderResult, Submission } from './batch-api.ts'
+import type { BatchApi, Interrupted, ProviderResult, SubmittedRequest } from './batch-api.ts'
 import type { BatchConnection, BatchProvider } from './connection.ts'
 import { idIn } from './id-in.ts'
 
@@ -42,7 +42,7 @@ export function createAnthropicBatches({ json, lines }: BatchConnection): BatchA
   }
 
   return {
-    async submit(provider, { requests, ...submission }) {
+    async submit(provider, { requests }) {
       const parts = requests.flatMap(({ name, body }, at) => [
         Buffer.from(`${at === 0 ? '{"requests":[' : ','}{"custom_id":${JSON.stringify(name)},"params":`),
         body,
@@ -50,7 +50,7 @@ export function createAnthropicBatches({ json, lines }: BatchConnection): BatchA
       ])
       parts.push(Buffer.from(']}'))
       const length = parts.reduce((sum, part) => sum + part.length, 0)
-      const sent = { ...submission.headers, 'content-length': String(length) }
+      const sent = { ...headersOf(requests), 'content-length': String(length) }
       return idIn(await json(provider, { method: 'POST', url: urlOf(provider), headers: sent, body: streamOf(parts) }))
     },
 
@@ -81,8 +81,14 @@ export function createAnthropicBatches({ json, lines }: BatchConnection): BatchA
   }
 }
 
-async function* streamOf(parts: readonly Submission['requests'][number]['body'][]): AsyncGenerator<Buffer> {
+async function* streamOf(parts: readonly Buffer[]): AsyncGenerator<Buffer> {
   yield* parts
+}
+
+/** The headers of a batch are those of all its requests, some of which refer to files and name the beta for that. */
+function headersOf(requests: readonly SubmittedRequest[]): Record<string, string> {
+  const betas = new Set(requests.flatMap(request => request.headers['anthropic-beta']?.split(/ *, */) ?? []))
+  return { ...requests[0]?.headers, ...(betas.size > 0 && { 'anthropic-beta': [...betas].join(',') }) }
 }
 
 const sizeOf = (batch: Json): number =>

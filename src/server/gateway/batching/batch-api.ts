@@ -6,9 +6,15 @@ export interface Submission {
   readonly id: string
   /** Path of the single calls, such as `/v1/messages`. */
   readonly path: string
-  /** Of each request, without the credential. */
+  readonly requests: readonly SubmittedRequest[]
+}
+
+/** A request as a single call would send it. */
+export interface SubmittedRequest {
+  readonly name: string
+  /** Without the credential. */
   readonly headers: Readonly<Record<string, string>>
-  readonly requests: readonly { readonly name: string; readonly body: Buffer }[]
+  readonly body: Buffer
 }
 
 /** A batch whose submission was interrupted. */

@@ -33,9 +33,10 @@ const kinds: ReadonlySet<CallKind> = new Set(['messages', 'chat', 'responses', '
 const ownHosts: Readonly<Record<string, string>> = { anthropic: 'api.anthropic.com', openai: 'api.openai.com' }
 
 /** True where calls of a kind can be made through the provider's batch API, which compatible servers mostly lack. */
-function hasBatchApi(kind: CallKind, { deployment, protocol, request }: Served): boolean {
+function hasBatchApi(kind: CallKind, { deployment, protocol, batchRequest }: Served): boolean {
   const { provider, apiBase, batchApi } = deployment
-  if (!kinds.has(kind) || !request || !(protocol === 'anthropic-messages' || isOpenAiFormat(protocol))) return false
+  if (!kinds.has(kind) || !batchRequest || !(protocol === 'anthropic-messages' || isOpenAiFormat(protocol)))
+    return false
   return batchApi ?? new URL(apiBase).host === ownHosts[provider]
 }
 
@@ -67,8 +68,8 @@ interface Incoming {
 /** Reserves the maximum cost of a call at the batch price, and returns its request; undefined for a call to make singly. */
 export async function batchRequestFor({ call, parsed, table, budgets }: Incoming): Promise<BatchRequest | undefined> {
   const served = servedFor(table, call.kind, parsed.model)
-  if (!served?.request) return undefined
-  const { path, headers, body } = served.request({ call, parsed, target: served })
+  const built = await served?.batchRequest?.({ call, parsed, target: served })
+  if (!served || !built) return undefined
   const batch = batchPrices(table.prices)
   const reservation =
     budgets && (await reservationFor(budgets, { call, parsed, table, candidates: [served], groupOf: () => [], batch }))
@@ -77,6 +78,7 @@ export async function batchRequestFor({ call, parsed, table, budgets }: Incoming
     reservation.release()
     return undefined
   }
+  const { path, headers, body } = built
   const { protocol } = served
   const request = { protocol, path: withVersion(path, protocol), headers, body: joined(body), called: call.body }
   return { ...targetOf(served), ...request, reservedUsd: reservation?.amountUsd }

@@ -64,10 +64,12 @@ export function createFileCalls({ gateway, files }: Deps): Pick<Gateway, 'call' 
   return {
     call: (call, sink) =>
       mayReferToFiles(call.kind, call.body) && !call.batchAnswer ? callWithFiles(call, sink) : gateway.call(call, sink),
-    // Requests with files are made singly: a batch of them would hold all their content.
-    batchRequest: async call =>
-      mayReferToFiles(call.kind, call.body) && fileReferencesIn(call.body).length > 0
-        ? undefined
-        : gateway.batchRequest(call),
+    async batchRequest(given) {
+      if (!mayReferToFiles(given.kind, given.body)) return gateway.batchRequest(given)
+      const call = await filled(given)
+      const request = await gateway.batchRequest(call)
+      // The content of the files is not needed again.
+      return request?.called === call.body ? { ...request, called: given.body } : request
+    },
   }
 }
