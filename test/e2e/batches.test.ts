@@ -31,6 +31,13 @@ const openai = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: holder.key ?? 
 const patience = { withinMs: 60_000, what: 'the end of the batch' }
 const said = (text: string) => [{ role: 'user' as const, content: saying({ text }) }]
 
+/** The ledger rows of a key, which are written soon after their calls. */
+const callsOf = (keyId: string, count: number): Promise<readonly UsageCall[]> =>
+  eventually(async () => {
+    const { calls } = await sendOk<{ calls: UsageCall[] }>(service, `GET /api/usage/calls?key_id=${keyId}`)
+    return calls.length >= count && calls
+  }, patience)
+
 /** A model of each format, except Anthropic's. */
 const foreign = [aliasOf('openai-chat'), aliasOf('openai-responses'), aliasOf('gemini')]
 
@@ -64,7 +71,7 @@ test('@anthropic-ai/sdk: a batch on models of other formats is created, read, ca
   assert.deepEqual(listed, [created.id])
   await assert.rejects(anthropic.messages.batches.cancel(created.id), { status: 409 })
 
-  const { calls } = await sendOk<{ calls: UsageCall[] }>(service, `GET /api/usage/calls?key_id=${holder.id}`)
+  const calls = await callsOf(holder.id, foreign.length)
   assert.deepEqual(
     calls.map(({ batch_id, outcome }) => [batch_id, outcome]),
     foreign.map(() => [created.id, 'completed']),
@@ -153,7 +160,7 @@ test('openai: batches of responses and of embeddings run on models of other form
 })
 
 test('both SDKs get results through the batch API of the provider, at half the price and within the budget', async () => {
-  const spender = await holderOf(service, { max_budget: 1 })
+  const spender = await holderOf(service, { max_budget: 10 })
   const options = { apiKey: spender.key ?? '', maxRetries: 0 }
   const claude = new Anthropic({ ...options, baseURL: service.url })
   const gpt = new OpenAI({ ...options, baseURL: `${service.url}/v1` })
@@ -193,11 +200,15 @@ test('both SDKs get results through the batch API of the provider, at half the p
   }, patience)
   const output = await (await gpt.files.content(ended.output_file_id ?? '')).text()
   assert.equal(JSON.parse(output).response.body.choices[0].message.content, text)
-  assert.deepEqual(provider.batches.map(({ lines }) => lines.length).toSorted(), [1, 3])
+  const [ofFile, ofMessages] = provider.batches.toSorted((a, b) => a.lines.length - b.lines.length)
+  assert.deepEqual([ofFile?.lines.length, ofMessages?.lines.length, provider.batches.length], [1, 4, 2])
+  // The document refers to a copy at the provider.
+  assert.match(JSON.stringify(ofMessages?.lines.at(-1)), /"file_id":"file-\d+"/)
+  assert.match(ofMessages?.betas ?? '', /files-api/)
   // The provider answered one of them with an error, and it was made singly.
   assert.equal(provider.singles.length, 1)
 
-  const { calls } = await sendOk<{ calls: UsageCall[] }>(service, `GET /api/usage/calls?key_id=${spender.id}`)
+  const calls = await callsOf(spender.id, 5)
   assert.deepEqual(
     calls.map(({ cost_usd, price_source, batch_id }) => [cost_usd, price_source, batch_id]).toSorted(),
     [

@@ -82,7 +82,9 @@ test('a request is what a single call would send, and is reserved at the batch p
         reserved.push([request.mayOutlast, request.amountUsd])
         return reservation(isParallelLimited)
       },
-      requireMoney: async () => undefined,
+      async requireMoney(request) {
+        reserved.push([request.mayOutlast, request.amountUsd])
+      },
     },
   })
   const key = { id: 'key_1', models: ['claude'], isLimited: true, isNarrow: true, expires: false }
@@ -94,10 +96,10 @@ test('a request is what a single call would send, and is reserved at the batch p
   )
   assert.equal(JSON.parse(request.body.toString()).model, 'claude-sonnet-5')
   assert.equal(request.called, call.body)
-  const [[mayOutlast, amount]] = reserved as [[boolean, string]]
-  const bytes = call.body.length
+  await gateway.checkLater(call)
+  const [[mayOutlast, amount], [, usual]] = reserved as [[boolean, string], [boolean, string]]
   assert.equal(mayOutlast, true)
-  assert.ok(Number(amount) < (bytes + 500) * 0.25e-6 * 2 + 16 * 2.5e-6, `${amount} is more than at the batch price`)
+  assert.ok(Math.abs(Number(amount) / Number(usual) - 0.25) < 0.001, `${amount} is not a quarter of ${usual}`)
 
   isParallelLimited = true
   assert.equal(await gateway.batchRequest(call), undefined)
