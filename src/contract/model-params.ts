@@ -73,7 +73,6 @@ export const modelParams = {
   }),
   batch_price_factor: Type.Number({
     minimum: 0,
-    maximum: 1,
     description: 'Price of the batch API as a share of the usual price; 0.5 by default',
   }),
   cache: CacheSettings,
