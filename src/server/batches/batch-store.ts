@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 import type { Batch, BatchError } from '../../contract/batches.ts'
 import { transaction } from '../db/connect.ts'
 import { copyRows } from '../db/copy-rows.ts'
-import type { BatchTarget } from '../gateway/batching/requests.ts'
+import type { BatchTarget } from '../gateway/batching/batch-api.ts'
 
 export type BatchFormat = 'anthropic' | 'openai'
 

@@ -23,7 +23,7 @@ import type { Config } from '../config/config.ts'
 import type { Notifications } from '../db/notifications.ts'
 import type { Files } from '../files/files.ts'
 import type { BatchApi } from '../gateway/batching/batch-api.ts'
-import { BatchRefused } from '../gateway/batching/connection.ts'
+import { BatchRejected } from '../gateway/batching/connection.ts'
 import type { CallKind } from '../gateway/core/call.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Keys } from '../keys/keys.ts'
@@ -101,7 +101,7 @@ export function composeBatches(needs: Needs) {
     store: providerBatchStore(pool),
     api: needs.providerBatches,
     budgets: needs.budgets,
-    statusOf: (error: unknown) => (error instanceof BatchRefused ? error.status : undefined),
+    statusOf: (error: unknown) => (error instanceof BatchRejected ? error.status : undefined),
     providerOf({ deployment: id, protocol }: Pick<ProviderBatch, 'deployment' | 'protocol'>) {
       const deployment = gateway.deployment(id)
       return deployment && protocol ? { deployment, protocol } : undefined

@@ -1,5 +1,4 @@
-import type { BatchApi } from '../../gateway/batching/batch-api.ts'
-import type { BatchProvider } from '../../gateway/batching/connection.ts'
+import type { BatchApi, BatchProvider } from '../../gateway/batching/batch-api.ts'
 import type { Log } from '../../platform/log.ts'
 import { untilAborted } from '../../platform/until-aborted.ts'
 import { type EndProviderBatch, singly } from './end-provider-batch.ts'
@@ -25,7 +24,7 @@ export interface PollWaits {
   /** Of a batch that is being cancelled. */
   readonly cancelled: number
   /** Before an interrupted submission is looked up, and again while that is unsure. */
-  readonly lookUp: number
+  readonly findAgain: number
   /** For room in the queue of a provider. */
   readonly full: number
   /** Age of an interrupted submission that the provider must have listed by then. */
@@ -39,7 +38,7 @@ const maxPollMs = 300_000
 export const pollWaits: PollWaits = {
   poll: polls => Math.min(firstPollMs * 2 ** polls, maxPollMs),
   cancelled: 10_000,
-  lookUp: 60_000,
+  findAgain: 60_000,
   full: 600_000,
   listed: 300_000,
 }
@@ -52,12 +51,13 @@ export function createFollower({ store, end, api, takeResults, providerOf, statu
     store.poll(batch, { waitMs, isCancelled })
 
   /** Looks up a batch whose submission was interrupted. Only when the provider does not have it, it is submitted again. */
-  async function lookUp(batch: ClaimedProviderBatch, provider: BatchProvider): Promise<void> {
+  async function findAgain(batch: ClaimedProviderBatch, provider: BatchProvider): Promise<void> {
     const submittedAt = batch.submitted_at ?? batch.created_at
     const interrupted = { id: batch.id, size: batch.lines, submittedAt, isOther: store.isKnown }
     const found = await api.find(provider, interrupted)
     if (typeof found === 'object') await store.submitted(batch, { providerId: found.id, waitMs: 0 })
-    else if (found === 'unsure' || Date.now() - submittedAt.getTime() < waits.listed) await later(batch, waits.lookUp)
+    else if (found === 'unsure' || Date.now() - submittedAt.getTime() < waits.listed)
+      await later(batch, waits.findAgain)
     else await end(batch, again)
   }
 
@@ -102,7 +102,7 @@ export function createFollower({ store, end, api, takeResults, providerOf, statu
       log.warn({ batch_id: batch.batch_id, deployment: batch.deployment }, `gave up a provider batch: ${why}`)
       return end(batch, singly)
     }
-    return batch.state === 'submitting' ? lookUp(batch, provider) : poll(batch, provider, signal)
+    return batch.state === 'submitting' ? findAgain(batch, provider) : poll(batch, provider, signal)
   }
 
   return async (batch: ClaimedProviderBatch, signal: AbortSignal): Promise<void> => {

@@ -1,4 +1,4 @@
-import type { BatchRequest, BatchTarget } from '../../gateway/batching/requests.ts'
+import type { BatchRequest, BatchTarget } from '../../gateway/batching/batch-api.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { AppError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'

@@ -1,7 +1,6 @@
 import type { Pool } from 'pg'
 import type { Protocol } from '../../config/protocols.ts'
-import type { BatchProvider } from '../../gateway/batching/connection.ts'
-import type { BatchTarget } from '../../gateway/batching/requests.ts'
+import type { BatchProvider, BatchTarget } from '../../gateway/batching/batch-api.ts'
 import type { ClaimedLine } from '../line-store.ts'
 
 /** A batch at a provider: requests of one batch for one model. */

@@ -5,10 +5,9 @@ import { freshDatabase } from '../../../../test/support/service/database.ts'
 import { eventually } from '../../../../test/support/service/eventually.ts'
 import { startBatchUpstream } from '../../../../test/support/upstream/batch-upstream.ts'
 import type { Deployment } from '../../config/config.ts'
-import type { BatchApi } from '../../gateway/batching/batch-api.ts'
-import { BatchRefused } from '../../gateway/batching/connection.ts'
+import type { BatchApi, BatchRequest } from '../../gateway/batching/batch-api.ts'
+import { BatchRejected } from '../../gateway/batching/connection.ts'
 import { createProviderBatches } from '../../gateway/batching/provider-batches.ts'
-import type { BatchRequest } from '../../gateway/batching/requests.ts'
 import type { Call, Outcome, Sink } from '../../gateway/core/call.ts'
 import { masterCaller } from '../../http/caller.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -147,12 +146,12 @@ function processOf(t: TestContext, { rejection, api: replaced, known = deploymen
     store: provided,
     budgets,
     api,
-    statusOf: (error: unknown) => (error instanceof BatchRefused ? error.status : undefined),
+    statusOf: (error: unknown) => (error instanceof BatchRejected ? error.status : undefined),
     providerOf({ deployment: id, protocol }: { deployment: string; protocol: string | null }) {
       const deployment = known[id]
       return deployment && protocol ? { deployment, protocol: protocol as 'openai-chat' } : undefined
     },
-    waits: { poll: () => 20, cancelled: 20, lookUp: 20, full: 20, listed: 0 },
+    waits: { poll: () => 20, cancelled: 20, findAgain: 20, full: 20, listed: 0 },
   }
   const end = createEndProviderBatch(deps)
   const prepareLine = createPrepareLine({ gateway, keys: { byId: () => undefined } })

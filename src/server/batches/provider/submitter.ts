@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Budgets } from '../../budgets/budgets.ts'
-import type { BatchApi } from '../../gateway/batching/batch-api.ts'
-import type { BatchTarget } from '../../gateway/batching/requests.ts'
+import type { BatchApi, BatchTarget } from '../../gateway/batching/batch-api.ts'
 import type { Log } from '../../platform/log.ts'
 import { untilAborted } from '../../platform/until-aborted.ts'
 import type { BatchStore } from '../batch-store.ts'
@@ -141,7 +140,7 @@ export function createSubmitter(deps: Deps) {
       return end(batch, singly)
     }
     log.warn(fields, 'the submission of a batch to a provider was interrupted; looking it up')
-    await store.poll(batch, { waitMs: waits.lookUp, isCancelled: false })
+    await store.poll(batch, { waitMs: waits.findAgain, isCancelled: false })
   }
 
   return {

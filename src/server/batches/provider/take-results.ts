@@ -1,5 +1,4 @@
-import type { BatchApi, ProviderResult } from '../../gateway/batching/batch-api.ts'
-import type { BatchProvider } from '../../gateway/batching/connection.ts'
+import type { BatchApi, BatchProvider, ProviderResult } from '../../gateway/batching/batch-api.ts'
 import type { Usage } from '../../usage/usage.ts'
 import type { CallLine } from '../line-call.ts'
 import type { LineStore } from '../line-store.ts'

@@ -1,4 +1,4 @@
-import type { BatchTarget } from '../../gateway/batching/requests.ts'
+import type { BatchTarget } from '../../gateway/batching/batch-api.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { isAbsent, type Json, recordsOf } from '../../platform/json.ts'
 import type { BatchKind } from '../batch-store.ts'

@@ -1,4 +1,32 @@
-import type { BatchProvider } from './connection.ts'
+import type { Deployment } from '../../config/config.ts'
+import type { Protocol } from '../../config/protocols.ts'
+
+/** A model at a deployment whose provider has a batch API. */
+export interface BatchTarget {
+  /** Id of the deployment. */
+  readonly deployment: string
+  readonly upstream_model: string
+}
+
+/** A request for a provider's batch API, and what was reserved for it. */
+export interface BatchRequest extends BatchTarget {
+  readonly protocol: Protocol
+  /** Path of a single call, such as `/v1/messages`. */
+  readonly path: string
+  /** Without the credential. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+  /** Body of the call after hooks, in the format of the client. */
+  readonly called: Buffer
+  /** US dollars as an exact decimal; undefined when nothing was reserved. */
+  readonly reservedUsd: string | undefined
+}
+
+/** Provider with a batch API, as a deployment reaches it. */
+export interface BatchProvider {
+  readonly deployment: Deployment
+  readonly protocol: Protocol
+}
 
 /** Requests to submit as one batch of a provider. */
 export interface Submission {
@@ -35,7 +63,7 @@ export interface ProviderResult {
   readonly answer: string | undefined
 }
 
-/** Batch API of a provider. Rejects with `BatchRefused` for error answers. */
+/** Batch API of a provider. Rejects with `BatchRejected` for error answers. */
 export interface BatchApi {
   /** Returns the provider's id of the new batch. */
   submit(provider: BatchProvider, submission: Submission): Promise<string>

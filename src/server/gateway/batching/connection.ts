@@ -1,6 +1,4 @@
 import type { Readable } from 'node:stream'
-import type { Deployment } from '../../config/config.ts'
-import type { Protocol } from '../../config/protocols.ts'
 import { type Json, jsonOr, nonEmptyText, recordOf } from '../../platform/json.ts'
 import { linesOf } from '../../platform/lines.ts'
 import type { Outbound } from '../../platform/outbound.ts'
@@ -8,16 +6,11 @@ import { smallRequest } from '../../platform/small-request.ts'
 import { Pool, request } from '../../platform/undici.ts'
 import type { Authorize } from '../upstream/authorize.ts'
 import { scrubbedText } from '../upstream/scrub.ts'
-
-/** Provider with a batch API, as a deployment reaches it. */
-export interface BatchProvider {
-  readonly deployment: Deployment
-  readonly protocol: Protocol
-}
+import type { BatchProvider } from './batch-api.ts'
 
 /** The provider answered with an error. After any other error it may have done what the request says. */
-export class BatchRefused extends Error {
-  override readonly name = 'BatchRefused'
+export class BatchRejected extends Error {
+  override readonly name = 'BatchRejected'
   readonly status: number
 
   constructor(status: number, message: string) {
@@ -43,7 +36,7 @@ const silenceMs = 60_000
 const maxLineBytes = 128 * 1024 * 1024
 const maxMessageLength = 500
 
-/** Requests to the batch APIs of providers. They reject with `BatchRefused`, or with the error of the connection. */
+/** Requests to the batch APIs of providers. They reject with `BatchRejected`, or with the error of the connection. */
 export type BatchConnection = ReturnType<typeof createBatchConnection>
 
 interface Deps {
@@ -67,7 +60,7 @@ export function createBatchConnection({ outbound, authorize }: Deps) {
         maxBytes: maxAnswerBytes,
         totalMs: body ? submitMs : shortMs,
       })
-      if (status >= 300) throw new BatchRefused(status, messageIn(text, provider))
+      if (status >= 300) throw new BatchRejected(status, messageIn(text, provider))
       return recordOf(jsonOr(text, undefined))
     },
 
@@ -83,7 +76,7 @@ export function createBatchConnection({ outbound, authorize }: Deps) {
           headersTimeout: silenceMs,
           bodyTimeout: silenceMs,
         })
-        if (answer.statusCode >= 300) throw new BatchRefused(answer.statusCode, 'cannot read the results of a batch')
+        if (answer.statusCode >= 300) throw new BatchRejected(answer.statusCode, 'cannot read the results of a batch')
         for await (const line of linesOf(answer.body as Readable, maxLineBytes))
           if (line.trim() !== '') yield recordOf(jsonOr(line, undefined))
       } finally {

@@ -2,8 +2,8 @@ import { type Json, nonEmptyText, recordOf, recordsOf, textOf } from '../../plat
 import { ownHeaders } from '../upstream/headers.ts'
 import { basePathOf } from '../upstream/paths.ts'
 import { uploadBody, uploadForm } from '../upstream/upload-form.ts'
-import type { BatchApi, ProviderBatchState, ProviderResult, Submission } from './batch-api.ts'
-import type { BatchConnection, BatchProvider } from './connection.ts'
+import type { BatchApi, BatchProvider, ProviderBatchState, ProviderResult, Submission } from './batch-api.ts'
+import type { BatchConnection } from './connection.ts'
 import { idIn } from './id-in.ts'
 
 /** Name of the metadata with our id of a batch. */

@@ -1,8 +1,8 @@
 import type { Outbound } from '../../platform/outbound.ts'
 import type { Authorize } from '../upstream/authorize.ts'
 import { createAnthropicBatches } from './anthropic-batches.ts'
-import type { BatchApi } from './batch-api.ts'
-import { type BatchProvider, createBatchConnection } from './connection.ts'
+import type { BatchApi, BatchProvider } from './batch-api.ts'
+import { createBatchConnection } from './connection.ts'
 import { createOpenAiBatches } from './openai-batches.ts'
 
 /** The batch APIs of providers. */

@@ -6,27 +6,7 @@ import { reservationFor } from '../core/call-reservations.ts'
 import { batchPrices } from '../pricing/batch-price.ts'
 import type { Served } from '../routing/router.ts'
 import type { RoutingTable } from '../routing/table.ts'
-
-/** A model at a deployment whose provider has a batch API. */
-export interface BatchTarget {
-  /** Id of the deployment. */
-  readonly deployment: string
-  readonly upstream_model: string
-}
-
-/** A request for a provider's batch API, and what was reserved for it. */
-export interface BatchRequest extends BatchTarget {
-  readonly protocol: Protocol
-  /** Path of a single call, such as `/v1/messages`. */
-  readonly path: string
-  /** Without the credential. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Buffer
-  /** Body of the call after hooks, in the format of the client. */
-  readonly called: Buffer
-  /** US dollars as an exact decimal; undefined when nothing was reserved. */
-  readonly reservedUsd: string | undefined
-}
+import type { BatchRequest, BatchTarget } from './batch-api.ts'
 
 const kinds: ReadonlySet<CallKind> = new Set(['messages', 'chat', 'responses', 'embeddings'])
 
