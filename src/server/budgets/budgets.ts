@@ -200,7 +200,7 @@ export function createBudgets(deps: Deps): Budgets {
       if (!verdict.is_admitted) throw rejectionOf(verdict, request)
     },
     async keep(requestIds, until) {
-      await reservations.extend(requestIds, until)
+      if (requestIds.length > 0) await reservations.extend(requestIds, until)
       for (const id of requestIds) live.delete(id)
     },
     async releaseAll(requestIds) {

@@ -110,7 +110,7 @@ export function composeBatches(needs: Needs) {
     log,
   }
   const end = createEndProviderBatch(provided)
-  const prepareLine = createPrepareLine({ gateway, keys })
+  const prepareLine = createPrepareLine({ gateway, keys, log })
   const takeResults = createTakeResults({ ...provided, lines, callLine, usage: needs.usage })
   const providerRunner = createProviderRunner({
     ...provided,

@@ -47,8 +47,11 @@ const again: Release = { waitMs: 0, isTry: true, isSingle: false }
 
 /** Creates the function that follows a claimed provider batch one step. */
 export function createFollower({ store, end, api, takeResults, providerOf, statusOf, waits, log }: Deps) {
-  const later = (batch: ClaimedProviderBatch, waitMs: number, isCancelled = false) =>
-    store.poll(batch, { waitMs, isCancelled })
+  const later = (batch: ClaimedProviderBatch, waitMs = waitOf(batch)) =>
+    store.poll(batch, { waitMs, isCancelled: batch.is_closing })
+
+  const waitOf = ({ is_closing, polls }: ClaimedProviderBatch): number =>
+    is_closing ? waits.cancelled : waits.poll(polls)
 
   /** Looks up a batch whose submission was interrupted. Only when the provider does not have it, it is submitted again. */
   async function findAgain(batch: ClaimedProviderBatch, provider: BatchProvider): Promise<void> {
@@ -63,15 +66,14 @@ export function createFollower({ store, end, api, takeResults, providerOf, statu
 
   async function poll(batch: ClaimedProviderBatch, provider: BatchProvider, signal: AbortSignal): Promise<void> {
     const id = batch.provider_id ?? ''
-    const isCancelling = batch.is_closing && !batch.is_cancelled
-    if (isCancelling) await cancel(provider, id)
+    if (batch.is_closing) await cancel(provider, id)
     switch (await api.state(provider, id)) {
       case 'running':
-        await later(batch, batch.is_closing ? waits.cancelled : waits.poll(batch.polls), isCancelling)
+        await later(batch)
         break
       case 'ended':
         if (await takeResults(batch, provider, signal)) await end(batch, singly)
-        else await later(batch, waits.poll(batch.polls))
+        else await later(batch)
         break
       case 'failed':
         log.warn(
@@ -86,7 +88,7 @@ export function createFollower({ store, end, api, takeResults, providerOf, statu
     }
   }
 
-  /** A batch that has ended meanwhile is not cancelled. */
+  /** Cancels a batch; again with each poll, since an error answer may also mean that it has ended meanwhile. */
   async function cancel(provider: BatchProvider, id: string): Promise<void> {
     await api.cancel(provider, id).catch((cause: unknown) => {
       if (statusOf(cause) === undefined) throw cause
@@ -117,7 +119,7 @@ export function createFollower({ store, end, api, takeResults, providerOf, statu
         return end(batch, singly)
       }
       log.warn(fields, 'cannot follow a batch at its provider; retrying')
-      await later(batch, waits.poll(batch.polls))
+      await later(batch)
     }
   }
 }

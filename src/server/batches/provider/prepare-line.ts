@@ -2,6 +2,7 @@ import type { BatchRequest, BatchTarget } from '../../gateway/batching/batch-api
 import type { Gateway } from '../../gateway/gateway.ts'
 import { AppError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
+import type { Log } from '../../platform/log.ts'
 import { callOf, type LineKeys, ownWaitMs, payerOf } from '../line-call.ts'
 import type { ClaimedLine } from '../line-store.ts'
 
@@ -27,6 +28,7 @@ export type Preparation =
 interface Deps {
   readonly gateway: Pick<Gateway, 'batchRequest'>
   readonly keys: LineKeys
+  readonly log: Pick<Log, 'warn'>
 }
 
 /** Failed submissions after which a line is called singly. */
@@ -34,8 +36,8 @@ const maxTries = 3
 
 export type PrepareLine = (line: ClaimedLine, target: BatchTarget, signal: AbortSignal) => Promise<Preparation>
 
-/** Creates the function that makes the request of a line, and reserves its cost at the batch price. */
-export function createPrepareLine({ gateway, keys }: Deps): PrepareLine {
+/** Creates the function that makes the request of a line, and reserves its cost at the batch price. It never rejects. */
+export function createPrepareLine({ gateway, keys, log }: Deps): PrepareLine {
   async function ready(line: ClaimedLine, target: BatchTarget, signal: AbortSignal): Promise<Preparation> {
     const caller = await payerOf(line, keys)
     const single = { kind: 'single', line } as const
@@ -55,7 +57,10 @@ export function createPrepareLine({ gateway, keys }: Deps): PrepareLine {
     try {
       return await ready(line, target, signal)
     } catch (error) {
-      if (!(error instanceof AppError)) throw error
+      if (!(error instanceof AppError)) {
+        log.warn({ err: error, batch_id: line.batch_id, line: line.seq }, 'cannot prepare a request; making it singly')
+        return { kind: 'single', line }
+      }
       if (error.code === 'budget_exceeded') return { kind: 'waiting', line, reason: error.message }
       const waitMs = ownWaitMs(error)
       return waitMs === undefined ? { kind: 'single', line } : { kind: 'later', line, waitMs }

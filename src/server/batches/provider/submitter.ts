@@ -50,12 +50,7 @@ export function createSubmitter(deps: Deps) {
       for (let line = waiting.shift(); line; line = waiting.shift())
         prepared.push(await prepareLine(line, target, signal))
     }
-    const ended = await Promise.allSettled(Array.from({ length: deps.maxCalls() }, work))
-    const failed = ended.find(({ status }) => status === 'rejected')
-    if (failed?.status === 'rejected') {
-      await releaseReserved(prepared)
-      throw failed.reason
-    }
+    await Promise.all(Array.from({ length: deps.maxCalls() }, work))
     return prepared
   }
 

@@ -28,6 +28,7 @@ create table provider_batches (
   lines          integer not null default 0,
   -- Polls of its state so far.
   polls          integer not null default 0,
+  -- Its cancellation was requested; until it ends, each poll requests it.
   is_cancelled   boolean not null default false,
   -- When a process may work on it; while one does, when its claim ends.
   ready_at       timestamptz not null,
