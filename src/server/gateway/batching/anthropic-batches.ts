@@ -1,8 +1,7 @@
 import { type Json, nonEmptyText, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 import { ownHeaders } from '../upstream/headers.ts'
 import type { BatchApi, BatchProvider, Interrupted, ProviderResult, SubmittedRequest } from './batch-api.ts'
-import type { BatchConnection } from './connection.ts'
-import { idIn } from './id-in.ts'
+import { type BatchConnection, idIn } from './connection.ts'
 
 const headers = { ...ownHeaders, 'anthropic-version': '2023-06-01' } as const
 /** Clocks differ. */

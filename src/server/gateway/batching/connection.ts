@@ -86,6 +86,13 @@ export function createBatchConnection({ outbound, authorize }: Deps) {
   }
 }
 
+/** Returns the id of a provider's object. */
+export function idIn(object: Json): string {
+  const id = nonEmptyText(object['id'])
+  if (id === undefined) throw new Error('the provider answered without an id')
+  return id
+}
+
 /** Returns the message of an error answer, without the credential. */
 function messageIn(text: string, { deployment }: BatchProvider): string {
   const { error, message } = recordOf(jsonOr(text, undefined))

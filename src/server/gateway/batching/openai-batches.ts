@@ -3,8 +3,7 @@ import { ownHeaders } from '../upstream/headers.ts'
 import { basePathOf } from '../upstream/paths.ts'
 import { uploadBody, uploadForm } from '../upstream/upload-form.ts'
 import type { BatchApi, BatchProvider, ProviderBatchState, ProviderResult, Submission } from './batch-api.ts'
-import type { BatchConnection } from './connection.ts'
-import { idIn } from './id-in.ts'
+import { type BatchConnection, idIn } from './connection.ts'
 
 /** Name of the metadata with our id of a batch. */
 const idName = 'switchyard_batch'
