@@ -243,7 +243,9 @@ test('a case whose agent asks for an approval ends at once, and names the tool',
   for (const { state, error, session_id } of Object.values(await resultsOf(experiment))) {
     assert.deepEqual([state, error?.type], ['error', 'approval_required'])
     assert.match(error?.message ?? '', /^tool bash requires an approval/)
-    const { approvals } = await ok<{ approvals: unknown[] }>(`GET /api/approvals?session_id=${session_id}&state=pending`)
+    const { approvals } = await ok<{ approvals: unknown[] }>(
+      `GET /api/approvals?session_id=${session_id}&state=pending`,
+    )
     assert.deepEqual(approvals, [])
   }
 })

@@ -111,9 +111,7 @@ export function fileStore(pool: Pool) {
         await onChange(sql, stored)
         return stored
       }
-      return ofAnswer(
-        await changing(sql => once(sql, idempotency, async () => toAnswer(await insertFile(sql)))),
-      )
+      return ofAnswer(await changing(sql => once(sql, idempotency, async () => toAnswer(await insertFile(sql)))))
     },
 
     /** Returns those of the given files that belong to the owner. */

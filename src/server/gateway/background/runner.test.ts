@@ -80,7 +80,7 @@ test('responses of a replica that stops run again on another one, unless a reade
     begun.push(model)
     sink.head(200, { 'content-type': 'text/event-stream' })
     if (model === 'shown') sink.data(frame({ type: 'response.output_text.delta', delta: 'One' }))
-    await new Promise(resolve => call.signal.addEventListener('abort', resolve, { once: true }))
+    await new Promise<void>(resolve => call.signal.addEventListener('abort', () => resolve(), { once: true }))
     return { ...unsentOutcome, outcome: 'aborted' }
   })
   stopping.start()

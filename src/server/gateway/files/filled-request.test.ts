@@ -183,6 +183,7 @@ for (const [what, part, words] of [
   ],
   ['a PDF file as an image', { type: 'image', source: source(pdf) }, /cannot be sent as image; use a document$/],
   ['an image as a document', { type: 'document', source: source(png) }, /cannot be sent as document; use an image$/],
+  ['an archive in a chat', { type: 'file', file: { file_id: zip } }, /application\/zip cannot be sent as file$/],
   ['a text that is not UTF-8', { type: 'document', source: source(broken) }, /its content is not UTF-8/],
 ] as const) {
   test(`${what} is rejected with its path`, async () => {

@@ -59,7 +59,8 @@ export const mayReferToFiles = (kind: string, body: Buffer): boolean =>
 export function fileReferencesIn(body: Buffer): readonly FileReference[] {
   const text = openText(body)
   const found: FileReference[] = []
-  for (const member of membersAt(text, skipBlank(body, 0))) addMember({ text, found, path: member.key, depth: 0 }, member)
+  for (const member of membersAt(text, skipBlank(body, 0)))
+    addMember({ text, found, path: member.key, depth: 0 }, member)
   return found
 }
 
@@ -110,7 +111,8 @@ function addTools(place: Place, { valueStart }: Member): void {
 function addGeminiParts(place: Place, { valueStart }: Member): void {
   for (const part of membersAt(place.text, valueStart)) {
     const field = membersAt(place.text, part.valueStart).find(({ key }) => key === 'fileData' || key === 'file_data')
-    const uri = field && membersAt(place.text, field.valueStart).find(({ key }) => key === 'fileUri' || key === 'file_uri')
+    const uri =
+      field && membersAt(place.text, field.valueStart).find(({ key }) => key === 'fileUri' || key === 'file_uri')
     const path = `${place.path}.${part.key}.${field?.key}.${uri?.key}`
     addId(place, { type: 'fileData', span: spanOf(part), id: uri, path })
   }

@@ -35,7 +35,10 @@ async function replayOn(log: readonly NewEvent[], { notes = [], batches = 100, .
     ...rig,
     gateway: scriptedModel(at => (at === 0 ? [bash('1', 'b'), bash('2', 'x')] : [{ type: 'text', text: 'done' }])),
     mcp: { ...rig.mcp, stored: async () => ({ tools: [], notes: [...notes] }) },
-    recordingOf: async () => ({ ...recording, onDiverged: async () => void diverged.push({ type: 'session.deleted' }) }),
+    recordingOf: async () => ({
+      ...recording,
+      onDiverged: async () => void diverged.push({ type: 'session.deleted' }),
+    }),
   })
   const stored = [...log]
   let left = batches

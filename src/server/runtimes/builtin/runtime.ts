@@ -3,7 +3,7 @@ import { frontEndText } from '../../tools/front-end.ts'
 import { isReplay } from '../../tools/replay.ts'
 import { withToolSearch } from '../../tools/searched-tools.ts'
 import { isSubagentTool, subagentInput } from '../../tools/subagents.ts'
-import { toolsOfSources } from '../../tools/tool-source.ts'
+import { type ListedTools, toolsOfSources } from '../../tools/tool-source.ts'
 import { builtinTools, everyTool } from '../../tools/toolset.ts'
 import { failed, type Runtime } from '../runtime.ts'
 import { createRedactor } from '../without-secrets.ts'
@@ -27,6 +27,13 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
   const sourcesOf = createSources(deps)
   const servicesOf = createRunServices(deps)
   const replayToolsOf = createReplayTools(deps)
+
+  async function toolsOf(run: Parameters<typeof sourcesOf>[0], signal: AbortSignal): Promise<ListedTools> {
+    const { customToolEnd } = run.context
+    const listed = withToolSearch(await toolsOfSources(sourcesOf(run), { signal, log: deps.log }))
+    return { ...listed, removed: customToolEnd && removedTool(run.session.config, customToolEnd) }
+  }
+
   return {
     id: 'builtin',
     parks: true,
@@ -62,10 +69,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       const frontEnd = recording ? undefined : await deps.frontEnds.of(session, prompt.id)
       const tools = recording
         ? await replayToolsOf({ session, prompt, context, recording })
-        : withToolSearch({
-            ...(await toolsOfSources(sourcesOf({ session, prompt, context, services, frontEnd }), callContext)),
-            removed: context.customToolEnd && removedTool(session.config, context.customToolEnd),
-          })
+        : await toolsOf({ session, prompt, context, services, frontEnd }, context.signal)
       const blocks = [await deps.memories.block(session), await deps.memoryStores.block(session.id)]
       const memories = blocks.filter(text => text !== '').join('\n\n')
       const redactor = createRedactor(deps.gateway.echoes(), context)
