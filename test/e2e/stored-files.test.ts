@@ -298,6 +298,7 @@ test('bad uploads are rejected with the reason, and nothing of them is left', as
     [[{ name: 'file', content: 'text' }, purpose], 400, /form field file has no filename/],
     [[{ ...fileField('a'), name: 'document' }, purpose], 400, /form field \\"document\\" is a file; send the file as/],
     [[fileField(''), purpose], 400, /file is empty/],
+    [[fileField(big), { ...purpose, content: 'x'.repeat(2_000_000) }], 400, /form field purpose exceeds 1000 bytes/],
     [
       [fileField(big), purpose, { name: 'expires_after[seconds]', content: '9' }],
       400,
