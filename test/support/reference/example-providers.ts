@@ -54,7 +54,9 @@ export const endlessInput = 'Write a novel'
 /** Providers for the examples of the API reference, and the configuration of a service that calls them. */
 export async function startExampleProviders(): Promise<{ readonly config: string; stop(): Promise<void> }> {
   const { url, answer, stop } = await startEndpointUpstream()
-  answer(got => (got.body.includes(endlessInput) ? { body: '', isHeld: true } : (answers[lineOf(got)] ?? json({}))))
+  answer(got =>
+    got.body.includes(endlessInput) ? { body: '', isUnanswered: true } : (answers[lineOf(got)] ?? json({})),
+  )
   const entry = (name: string, api_base: string) => ({
     model_name: name,
     params: { model: name, api_base, api_key: 'sk-upstream' },

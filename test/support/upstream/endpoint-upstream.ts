@@ -20,7 +20,7 @@ export interface NextAnswer {
   /** True: the connection ends before the answer does. */
   readonly isCut?: boolean
   /** True: there is no answer, until the client disconnects. */
-  readonly isHeld?: boolean
+  readonly isUnanswered?: boolean
 }
 
 /** An upstream that records what it gets and answers what the test sets. */
@@ -62,9 +62,9 @@ export async function startEndpointUpstream() {
 
 function write(
   response: ServerResponse,
-  { status = 200, type = 'application/json', headers, body, isCut, isHeld }: NextAnswer,
+  { status = 200, type = 'application/json', headers, body, isCut, isUnanswered }: NextAnswer,
 ) {
-  if (isHeld) return
+  if (isUnanswered) return
   response.writeHead(status, { 'content-type': type, ...headers })
   const pieces = Array.isArray(body) ? body : [body]
   for (const piece of pieces) response.write(piece)
