@@ -80,7 +80,7 @@ function stopOf(ended: EndedCase, message: string | undefined): CaseResult | und
     case 'approval_required':
       return failure(
         'approval_required',
-        `tool ${ended.asking_tool} requires an approval, for which an experiment does not wait; set its permission policy to always_allow or always_deny, or use replay`,
+        `tool ${ended.asking_tool ?? 'of the agent'} requires an approval, for which an experiment does not wait; set its permission policy to always_allow or always_deny, or use replay`,
       )
     case null:
   }

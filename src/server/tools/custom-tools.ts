@@ -86,7 +86,7 @@ export function customSource(tools: readonly CustomTool[], { endOf, mismatch }: 
   return {
     name: 'custom tools',
     list: async () =>
-      tools.map(tool => ({ ...awaitedTool(tool, endOf), mismatch: input => mismatch(tool.inputSchema, input) })),
+      tools.map(tool => ({ ...clientTool(tool, endOf), mismatch: input => mismatch(tool.inputSchema, input) })),
   }
 }
 
@@ -96,10 +96,10 @@ export function customSource(tools: readonly CustomTool[], { endOf, mismatch }: 
  */
 export function removedTool(config: Json, endOf: CustomCalls['endOf']): AwaitedTool {
   const timeoutSeconds = timeoutOf(undefined, config)
-  return awaitedTool({ name: 'removed_tool', description: '', inputSchema: { type: 'object' }, timeoutSeconds }, endOf)
+  return clientTool({ name: 'removed_tool', description: '', inputSchema: { type: 'object' }, timeoutSeconds }, endOf)
 }
 
-function awaitedTool({ timeoutSeconds, ...tool }: CustomTool, endOf: CustomCalls['endOf']): AwaitedTool {
+function clientTool({ timeoutSeconds, ...tool }: CustomTool, endOf: CustomCalls['endOf']): AwaitedTool {
   return {
     ...tool,
     policy: 'allow',

@@ -66,6 +66,7 @@ function replica(owner: string, answer: Answer) {
   })
 }
 
+const isOpen = (status: string) => status === 'queued' || status === 'in_progress'
 const frame = (event: object) => Buffer.from(`data: ${JSON.stringify(event)}\n\n`)
 
 test('responses of a replica that stops run again on another one, unless a reader may have a part of the answer', async () => {
@@ -90,7 +91,7 @@ test('responses of a replica that stops run again on another one, unless a reade
   await stopping.stop()
   const statuses = async () =>
     Promise.all([whole, silent, shown].map(async name => (await store.find(name))?.status ?? 'missing'))
-  assert.deepEqual(await statuses(), ['in_progress', 'in_progress', 'failed'])
+  assert.deepEqual((await statuses()).map(isOpen), [true, true, false])
 
   const again: string[] = []
   const other = replica('two', async (_call, sink, model) => {
@@ -106,7 +107,7 @@ test('responses of a replica that stops run again on another one, unless a reade
     return { ...unsentOutcome, outcome: 'completed', status: 200 }
   })
   other.start()
-  await eventually(async () => (await statuses()).every(status => status !== 'in_progress'), patience)
+  await eventually(async () => !(await statuses()).some(isOpen), patience)
   await other.drain(0)
   await other.stop()
   assert.deepEqual(await statuses(), ['completed', 'completed', 'failed'])
