@@ -5,6 +5,7 @@ import type { PassthroughCall, PassthroughRequest } from '../passthrough/passthr
 import { isReferable, referringBody } from './filled-request.ts'
 import type { ProviderCopies } from './provider-copies.ts'
 import { filesBeta, isAnthropics, storesFiles } from './provider-files-api.ts'
+import { isForContainer } from './references.ts'
 
 /** A call whose request is built before it has an answer. */
 export type BatchCall = Pick<Attempt, 'call' | 'parsed' | 'target'>
@@ -62,9 +63,9 @@ export function createReferringRequest(request: BuildRequest, copies: ProviderCo
 
 /** Code of the provider can only read files that the provider stores. */
 function rejectUploads(files: Call['files']): void {
-  const upload = files?.placed.find(({ type }) => type === 'container_upload')
+  const upload = files?.placed.find(({ type }) => isForContainer(type))
   if (upload) {
-    const message = `${upload.path}: container_upload needs a provider that stores files, and its upload of ${upload.file.id} failed or is not possible`
+    const message = `${upload.path}: ${upload.type} needs a provider that stores files, and its upload of ${upload.file.id} failed or is not possible`
     throw new AppError('invalid_request', message)
   }
 }
