@@ -45,7 +45,10 @@ const maxBatches = 50
 const pageRows = 500
 const pageBytes = 4 * 1024 * 1024
 
-/** Lines for the batch API of a provider are not claimed here. A batch gets an equal share of the free places, so that a large one does not delay the others. */
+/**
+ * Without the lines that go to the batch API of a provider. A batch gets an equal share of the free places, so that a
+ * large one does not delay the others.
+ */
 const claimText = `
   with open as materialized (
     select id, format, kind, principal, key_id, headers from batches

@@ -12,7 +12,7 @@ interface Deps {
   /** Called when lines may be ready to be called singly. */
   readonly onReady: () => void
   readonly log: Pick<Log, 'warn'>
-  /** Time between two looks for work; 1,000 by default. */
+  /** Interval of polls for work; 1,000 by default. */
   readonly periodMs?: number
 }
 

@@ -49,15 +49,9 @@ export function createReferringRequest(request: BuildRequest, copies: ProviderCo
     const isReferring = files.body === call.body && storesFiles(target) && files.placed.every(isReferable)
     const placed = files.placed.map(({ file }) => file)
     const ids = isReferring ? await copies?.idsOf(target, placed) : undefined
-    return (
-      ids &&
-      request(
-        referring(
-          given,
-          referringBody(files, id => ids.get(id)),
-        ),
-      )
-    )
+    if (!ids) return undefined
+    const body = referringBody(files, id => ids.get(id))
+    return request(referring(given, body))
   }
 }
 
