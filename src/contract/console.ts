@@ -136,7 +136,7 @@ export const consoleRoutes = {
       error_description: Type.Optional(Type.String({ maxLength: 2_000, description: 'Text of a rejected sign-in' })),
     }),
     unknownFields: 'passed',
-    responses: { 200: Type.String(), 400: Type.String() },
+    responses: { 200: Type.String(), 400: Type.String(), 403: Type.String(), 502: Type.String() },
     summary: 'Return from a single sign-on',
     description:
       'The identity provider sends the browser here. The page signs the person in and opens the console, or says why it did not: 400 for an answer that does not belong to a sign-in of this browser, 403 for a person who may not sign in, 502 when the provider is unreachable. Each sign-in is valid once.',

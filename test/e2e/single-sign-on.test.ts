@@ -3,31 +3,44 @@ import { test } from 'node:test'
 import { Client } from 'pg'
 import type { Team } from '../../src/contract/teams.ts'
 import type { User } from '../../src/contract/users.ts'
+import { freePort } from '../support/opencode/opencode-program.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { send, sendOk } from '../support/service/send.ts'
-import { startService } from '../support/service/service.ts'
+import { type Service, startService } from '../support/service/service.ts'
 import { startProvider } from '../support/sign-in/identity-provider.ts'
 import { type Visitor, visitorOf } from '../support/sign-in/sso-visitor.ts'
 
 const provider = await startProvider()
-const service = await startService({
-  env: { OIDC_SECRET: provider.clientSecret },
-  config: JSON.stringify({
-    outbound: { allow: [provider.host] },
-    sign_in: {
-      oidc: {
-        issuer: provider.issuer,
-        name: 'Acme',
-        client_id: provider.clientId,
-        client_secret: 'os.environ/OIDC_SECRET',
-        claims: { groups: 'groups', owner: 'login' },
-        allowed_domains: ['acme.example'],
-        roles: { admin: ['ops'], member: ['dev'], viewer: ['*'] },
+
+/** A service whose public address is that of its clients, also when a proxy is between them. */
+async function startWithSignIn(oidc: object): Promise<Service> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  provider.allow(`${url}/oauth/sign-in/callback`)
+  return startService({
+    port,
+    env: { OIDC_SECRET: provider.clientSecret },
+    config: JSON.stringify({
+      general_settings: { public_url: url },
+      outbound: { allow: [provider.host] },
+      sign_in: {
+        oidc: {
+          issuer: provider.issuer,
+          client_id: provider.clientId,
+          client_secret: 'os.environ/OIDC_SECRET',
+          ...oidc,
+        },
       },
-    },
-  }),
+    }),
+  })
+}
+
+const service = await startWithSignIn({
+  name: 'Acme',
+  claims: { groups: 'groups', owner: 'login' },
+  allowed_domains: ['acme.example'],
+  roles: { admin: ['ops'], member: ['dev'], viewer: ['*'] },
 })
-provider.allow(`${service.url}/oauth/sign-in/callback`)
 
 let accounts = 0
 /** Makes an account of the provider with these groups the next to sign in. */
@@ -290,21 +303,7 @@ test('an owner claim does not give the objects of an existing owner, unless an a
 })
 
 test('a person who lost all groups with a role is signed out and leaves the teams of the groups', async () => {
-  const strict = await startService({
-    config: JSON.stringify({
-      outbound: { allow: [provider.host] },
-      sign_in: {
-        oidc: {
-          issuer: provider.issuer,
-          client_id: provider.clientId,
-          client_secret: provider.clientSecret,
-          claims: { groups: 'groups' },
-          roles: { member: ['dev'] },
-        },
-      },
-    }),
-  })
-  provider.allow(`${strict.url}/oauth/sign-in/callback`)
+  const strict = await startWithSignIn({ claims: { groups: 'groups' }, roles: { member: ['dev'] } })
   await sendOk(strict, 'POST /api/teams', { body: { name: 'Data', group: 'data' } })
   account(['dev', 'data'])
   const visitor = visitorOf(strict)

@@ -1,9 +1,13 @@
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { onLoopback } from '../service/on-loopback.ts'
 import { createContractChecker, type Violation } from './checker.ts'
 
 /** Bytes of an answer that are checked; of a longer one only the head is. */
 const maxBytes = 16 * 1024 * 1024
+
+/** Time for a body that the service does not read. */
+const maxUnreadMs = 2_000
 
 /** A server between clients and a service that checks each answer against the API reference. */
 export interface ContractProxy {
@@ -19,6 +23,12 @@ export interface ContractProxy {
 function lengthOf({ method = '', headers }: IncomingMessage): readonly string[] {
   const isBounded = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
   return !isBounded && ['POST', 'PUT', 'PATCH'].includes(method) ? ['content-length', '0'] : []
+}
+
+/** Waits until a client has sent its body, since the end of a connection before that would discard the answer. */
+async function ended(incoming: IncomingMessage): Promise<void> {
+  const signal = AbortSignal.timeout(maxUnreadMs)
+  if (!incoming.complete) await once(incoming, 'end', { signal }).catch(() => undefined)
 }
 
 /** Starts a proxy in front of the service at `target`; on a free port unless given. */
@@ -41,8 +51,15 @@ export async function startContractProxy(target: string, port = 0): Promise<Cont
       agent: false,
     })
     upstream.on('socket', socket => socket.unref())
-    upstream.on('response', answer => relay(incoming, answer, outgoing))
-    upstream.on('error', () => outgoing.destroy())
+    upstream.on('response', answer => {
+      // An answer may come before the end of the body, which the service then does not read.
+      incoming.unpipe(upstream)
+      incoming.resume()
+      relay(incoming, answer, outgoing)
+    })
+    upstream.on('error', () => {
+      if (!outgoing.headersSent) outgoing.destroy()
+    })
     outgoing.on('close', () => upstream.destroy())
     incoming.pipe(upstream)
   }
@@ -80,7 +97,8 @@ export async function startContractProxy(target: string, port = 0): Promise<Cont
       record(answer.complete)
       if (!answer.complete) outgoing.destroy()
     })
-    answer.pipe(outgoing)
+    answer.pipe(outgoing, { end: false })
+    answer.on('end', () => void ended(incoming).then(() => outgoing.end()))
   }
 
   const server = createServer({ keepAliveTimeout: 72_000, requestTimeout: 0, insecureHTTPParser: true }, forward)
