@@ -250,7 +250,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     runtimes,
     agents: library.agents,
     agentRows,
-    skills: library.skills,
+    skillsFor: library.skillsFor,
     sessions,
     approvals: engine.approvals,
     customToolCalls: engine.customToolCalls,

@@ -257,6 +257,15 @@ const changes: Readonly<Record<string, () => Promise<Change>>> = {
   'memory_stores.update_memory': ofMemoryStore('update_memory', 'POST {id}/memories/{memory}', {
     body: { content: `${secret} changed` },
   }),
+  'memory_versions.redact': async () => {
+    const objectId = (await send(service, 'POST /v1/memory_stores', { body: { name: 'Audited' } })).json<Agent>().id
+    const path = `/v1/memory_stores/${objectId}`
+    const made = await send(service, `POST ${path}/memories`, { body: { path: '/a.md', content: secret } })
+    const { id, memory_version_id } = made.json<{ id: string; memory_version_id: string }>()
+    await send(service, `DELETE ${path}/memories/${id}`)
+    const line = `POST ${path}/memory_versions/${memory_version_id}/redact`
+    return { line, action: 'memory_store.redact_version', objectId }
+  },
   'memory_stores.remove_memory': ofMemoryStore('delete_memory', 'DELETE {id}/memories/{memory}'),
   'skills.create': async () => ({
     line: 'POST /api/v1/skills',
@@ -274,6 +283,13 @@ const changes: Readonly<Record<string, () => Promise<Change>>> = {
     return { line: `DELETE /v1/files/${objectId}`, action: 'file.delete', objectId }
   },
   'skills.remove': ofSkill('delete', 'DELETE /api/v1/skills/{id}'),
+  'skill_folders.update': ofSkill('update', 'POST /v1/skills/{id}', { body: { default_version: '1' } }),
+  'skill_folders.remove': ofSkill('delete', 'DELETE /v1/skills/{id}'),
+  'skill_folders.remove_version': async () => {
+    const objectId = await newSkill()
+    await send(service, `PATCH /api/v1/skills/${objectId}`, { body: { content: 'new' } })
+    return { line: `DELETE /v1/skills/${objectId}/versions/1`, action: 'skill.delete_version', objectId }
+  },
   'skills.upgrade': async () => {
     const { agentId, skillId } = await carrying()
     await send(service, `PATCH /api/v1/skills/${skillId}`, { body: { content: 'new' } })
@@ -462,6 +478,7 @@ const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
   [/^custom_tools\./, 'the result of a call is in the log of its session'],
   [/^files\./, 'changed files are in the log of their session'],
   [/^stored_files\.upload$/, 'it takes a form; files.test.ts of the server checks its entry'],
+  [/^skill_folders\.create/, 'they take a form; versions.test.ts of the skills checks their entries'],
   [/^(a2a|mcp_own)\./, 'tasks are prompts of sessions, which have their event log'],
   [/^events\./, 'events are such a log; a ticket opens one stream for a minute'],
 ]

@@ -333,10 +333,36 @@ test('a memory store is read and written by a session that has it', async () => 
   await assert.rejects(memoryStores.memories.create(store.id, { path: '/../x', content: '' }), BadRequestError)
   await assert.rejects(stranger.beta.memoryStores.memories.list(store.id), NotFoundError)
 
+  const { memoryVersions } = memoryStores
+  const history = await Array.fromAsync(memoryVersions.list(store.id, { limit: 1, view: 'full' }))
+  assert.deepEqual(
+    history.map(({ operation, path, content, created_by }) => [operation, path, content, created_by?.type]),
+    [
+      ['modified', '/tone.md', 'Be brief.', 'api_actor'],
+      ['created', '/words/short.md', 'Short words.', 'session_actor'],
+      ['created', '/tone.md', 'Be kind.', 'api_actor'],
+    ],
+  )
+  const [newest, written, oldest] = history
+  assert.ok(newest && written && oldest)
+  assert.deepEqual([newest.id, oldest.id], [changed.memory_version_id, memory.memory_version_id])
+  assert.deepEqual((await memoryVersions.list(store.id, { session_id: session.id })).data, [{ ...written, content: null }])
+  await assert.rejects(memoryVersions.redact(newest.id, of), BadRequestError)
+  const redacted = await memoryVersions.redact(oldest.id, of)
+  assert.deepEqual([redacted.content, redacted.path, redacted.content_sha256, redacted.content_size_bytes], [null, null, null, null])
+  assert.ok(redacted.redacted_at && redacted.redacted_by?.type === 'api_actor')
+  assert.deepEqual(await memoryVersions.retrieve(oldest.id, of), redacted)
+  await assert.rejects(stranger.beta.memoryStores.memoryVersions.list(store.id), NotFoundError)
+
   await memoryStores.archive(store.id)
   await assert.rejects(memoryStores.memories.create(store.id, { path: '/new.md', content: '' }), BadRequestError)
   await assert.rejects(newSession({}, { resources }), BadRequestError)
   await memoryStores.memories.delete(memory.id, of)
+  const deletions = (await memoryVersions.list(store.id, { memory_id: memory.id, operation: 'deleted' })).data
+  assert.deepEqual(
+    deletions.map(({ path, content_sha256 }) => [path, content_sha256]),
+    [['/tone.md', null]],
+  )
   await memoryStores.delete(store.id)
   await assert.rejects(memoryStores.retrieve(store.id), NotFoundError)
 })

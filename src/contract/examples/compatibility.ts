@@ -6,6 +6,7 @@ const a2aMessage = {
   message: { messageId: 'note-1', role: 'ROLE_USER', parts: [{ text: 'Say hello.' }] },
 }
 const storedMemory = { memory_store_id: '{memory_store_id}', memory_id: '{stored_memory_id}' }
+const memoryVersion = { memory_store_id: '{memory_store_id}', memory_version_id: '{memory_version_id}' }
 const served = { agent: '{a2a_agent_id}' }
 const task = { ...served, task_id: '{a2a_task_id}' }
 const pushConfig = { ...task, config_id: '{a2a_push_config_id}' }
@@ -81,6 +82,9 @@ export const compatibilityExamples: Examples = {
   'memory_stores.memory': { params: storedMemory },
   'memory_stores.update_memory': { params: storedMemory, body: { content: 'Be brief.' } },
   'memory_stores.remove_memory': { params: storedMemory },
+  'memory_versions.list': { query: { operation: 'created', limit: 2 } },
+  'memory_versions.get': { params: memoryVersion },
+  'memory_versions.redact': { params: memoryVersion, notRun: 'needs a version that is not the current one' },
   'dialect_sessions.add_resource': { body: { type: 'file', file_id: '{stored_file_id}' } },
   'dialect_sessions.remove_resource': { notRun: 'needs a session with a file' },
 }

@@ -42,7 +42,7 @@ import type { Sessions, ThreadArchive } from '../sessions/sessions.ts'
 import type { Approvals } from '../sessions/waits/approvals.ts'
 import type { CustomToolCalls } from '../sessions/waits/custom-tool-calls.ts'
 import { attach, attachedIds, detachAll } from '../skills/blocks.ts'
-import type { Skills } from '../skills/skills.ts'
+import type { FoundSkill, WantedSkill } from '../skills/versions/wanted-skills.ts'
 import type { FileWrites } from '../workspaces/file-writes.ts'
 
 interface Needs {
@@ -63,7 +63,8 @@ interface Needs {
   readonly fileWrites: FileWrites
   readonly agents: Agents
   readonly agentRows: AgentStore
-  readonly skills: Skills
+  /** Returns the given skills that are in the caller's library. */
+  readonly skillsFor: (caller: Caller, wanted: readonly WantedSkill[]) => Promise<FoundSkill[]>
   readonly sessions: Sessions
   readonly approvals: Approvals
   readonly customToolCalls: CustomToolCalls
@@ -85,7 +86,7 @@ export function composeDialects(needs: Needs) {
   const managedAgents = createManagedAgents({
     agents,
     times: agentTimesStore(pool),
-    skillsAmong: needs.skills.among,
+    skillsAmong: needs.skillsFor,
     blocks,
   })
   const environments = createEnvironments({ pool, store: environmentStore(pool), audit })

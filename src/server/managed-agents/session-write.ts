@@ -4,11 +4,10 @@ import type {
   ManagedResourceWrite,
   ManagedSessionCreate,
 } from '../../contract/managed-sessions.ts'
-import type { Skill } from '../../contract/skills.ts'
 import type { StoredAgent } from '../agents/stored-agent.ts'
 import type { WantedStore } from '../memory-stores/session-stores.ts'
 import { invalid } from '../platform/errors.ts'
-import { modelId, type Setup, type SkillBlocks, withSetup } from './agent-setup.ts'
+import { type FoundSkill, modelId, type Setup, type SkillBlocks, withSetup } from './agent-setup.ts'
 import type { WantedFile } from './resources/file-resources.ts'
 
 /** The agent that a client selects, and the settings that it overrides. */
@@ -30,11 +29,12 @@ export function wantedAgent(choice: AgentChoice): WantedAgent {
 export function overridesOf(
   agent: StoredAgent,
   setup: Setup,
-  library: { readonly blocks: SkillBlocks; readonly found: readonly Skill[] },
+  library: { readonly blocks: SkillBlocks; readonly found: readonly FoundSkill[] },
 ): Readonly<Record<string, unknown>> {
-  const { system, tools, config } = withSetup(agent, setup, library)
+  const { system, tools, config, skills } = withSetup(agent, setup, library)
   const overrides = {
     ...(system !== agent.system && { system }),
+    ...(setup.skills !== undefined && { skills }),
     ...(setup.tools !== undefined && { tools }),
     ...(Object.keys(setup).some(key => key in configKeys) && { config: chosen(config, setup) }),
   }

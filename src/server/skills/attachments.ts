@@ -84,11 +84,12 @@ export function createAttachments({ skills, agents }: Deps) {
     return new Map((await skills.among(caller, [...ids])).map(skill => [skill.id, skill]))
   }
 
-  async function upgradeOne(agentId: string, skill: Skill, { include_edited, dry_run }: SkillUpgrade, by: By) {
+  async function upgradeOne(agentId: string, skill: Skill, { agent_ids, include_edited, dry_run }: SkillUpgrade, by: By) {
     const found: { state: Upgraded['state'] | undefined } = { state: undefined }
     const edit = { id: agentId, action: 'upgrade_skill', ...by }
     const agent = await agents.editPrompt(edit, prompt => {
       found.state = copyState(prompt, skill.id, skill.content)
+      if (agent_ids === undefined && isPinned(prompt, skill.id)) return undefined
       if (found.state !== 'outdated' && !(found.state === 'edited' && include_edited)) return undefined
       const renewed = renew(prompt, skill)
       if (isTooLong(renewed)) found.state = 'too_long'
@@ -191,6 +192,10 @@ function noneIfDeleted(error: unknown): Upgraded[] {
   if (error instanceof AppError && error.code === 'not_found') return []
   throw error
 }
+
+/** A version was asked for: only an upgrade that names the agent replaces it. */
+const isPinned = ({ skills }: PromptWithSkills, id: string): boolean =>
+  skills.some(skill => skill.id === id && skill.version !== undefined)
 
 const isTooLong = ({ system }: PromptWithSkills): boolean => system.length > maxPromptLength
 

@@ -207,6 +207,11 @@ export function exampleObjects(service: Service): ExampleObjects {
     memory_id: async () =>
       created(`POST /api/v1/managed_agents/agents/${await idOf('agent_id')}/memory`, { text: 'Deploy on Tuesdays' }),
     memory_store_id: () => created('POST /v1/memory_stores', { name: 'Team style' }),
+    memory_version_id: async () => {
+      const path = `/v1/memory_stores/${await idOf('memory_store_id')}/memories`
+      const made = await ok<{ memory_version_id: string }>(`POST ${path}`, { path: `/${randomUUID()}.md`, content: 'a' })
+      return made.memory_version_id
+    },
     message_id: async () => {
       const messages = await ok<{ info: { id: string } }[]>(`GET /session/${await idOf('session_id')}/message`)
       return messages[0]?.info.id ?? assert.fail('the session has no message')
