@@ -18,6 +18,7 @@ import { geminiRoutes } from './gemini.ts'
 import { keyRoutes } from './keys.ts'
 import { logSinkRoutes } from './log-sinks.ts'
 import { managedAgentRoutes } from './managed-agents.ts'
+import { managedDeploymentRoutes } from './managed-deployments.ts'
 import { dialectSessionRoutes } from './managed-sessions.ts'
 import { threadRoutes } from './managed-threads.ts'
 import { managedVaultRoutes } from './managed-vaults.ts'
@@ -88,6 +89,7 @@ export const api = {
   ManagedSessions: dialectSessionRoutes,
   SessionThreads: threadRoutes,
   ManagedVaults: managedVaultRoutes,
+  ManagedDeployments: managedDeploymentRoutes,
   MemoryStores: memoryStoreRoutes,
   MemoryVersions: memoryVersionRoutes,
   A2a: a2aRoutes,
@@ -134,6 +136,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   ManagedSessions: 'Managed Agents',
   SessionThreads: 'Managed Agents',
   ManagedVaults: 'Managed Agents',
+  ManagedDeployments: 'Managed Agents',
   MemoryStores: 'Managed Agents',
   MemoryVersions: 'Managed Agents',
   A2a: 'A2A',

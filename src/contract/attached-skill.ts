@@ -9,7 +9,10 @@ export const AttachedSkill = named(
     name: Type.String({ maxLength: 1000 }),
     block: Type.String(),
     version: Type.Optional(
-      Type.String({ maxLength: 100, description: 'Number or id of the version that was asked for; absent: the default version' }),
+      Type.String({
+        maxLength: 100,
+        description: 'Number or id of the version that was asked for; absent: the default version',
+      }),
     ),
   }),
 )

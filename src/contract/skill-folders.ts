@@ -83,7 +83,9 @@ const pageQuery = {
   page: Type.Optional(
     Type.String({ maxLength: 200, description: 'Anthropic’s format: `next_page` of the previous page' }),
   ),
-  after: Type.Optional(Type.String({ maxLength: 200, description: 'OpenAI’s format: what follows the one with this id' })),
+  after: Type.Optional(
+    Type.String({ maxLength: 200, description: 'OpenAI’s format: what follows the one with this id' }),
+  ),
   order: Type.Optional(
     Type.Union([Type.Literal('asc'), Type.Literal('desc')], {
       description: 'OpenAI’s format: oldest or newest first; `desc` by default',

@@ -252,6 +252,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     agentRows,
     skillsFor: library.skillsFor,
     sessions,
+    runAs: access.runAs,
     approvals: engine.approvals,
     customToolCalls: engine.customToolCalls,
     events: engine.events,

@@ -346,10 +346,15 @@ test('a memory store is read and written by a session that has it', async () => 
   const [newest, written, oldest] = history
   assert.ok(newest && written && oldest)
   assert.deepEqual([newest.id, oldest.id], [changed.memory_version_id, memory.memory_version_id])
-  assert.deepEqual((await memoryVersions.list(store.id, { session_id: session.id })).data, [{ ...written, content: null }])
+  assert.deepEqual((await memoryVersions.list(store.id, { session_id: session.id })).data, [
+    { ...written, content: null },
+  ])
   await assert.rejects(memoryVersions.redact(newest.id, of), BadRequestError)
   const redacted = await memoryVersions.redact(oldest.id, of)
-  assert.deepEqual([redacted.content, redacted.path, redacted.content_sha256, redacted.content_size_bytes], [null, null, null, null])
+  assert.deepEqual(
+    [redacted.content, redacted.path, redacted.content_sha256, redacted.content_size_bytes],
+    [null, null, null, null],
+  )
   assert.ok(redacted.redacted_at && redacted.redacted_by?.type === 'api_actor')
   assert.deepEqual(await memoryVersions.retrieve(oldest.id, of), redacted)
   await assert.rejects(stranger.beta.memoryStores.memoryVersions.list(store.id), NotFoundError)

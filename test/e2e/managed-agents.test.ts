@@ -155,7 +155,10 @@ for (const [version, Anthropic] of [
     const other = { ...pinned, version: second.id }
     const overrides = { type: 'agent_with_overrides' as const, id: agent.id, skills: [other] }
     assert.deepEqual((await sessions.create({ agent: overrides, environment_id })).agent.skills, [other])
-    await assert.rejects(newAgent({ skills: [{ ...pinned, version: '7' }] }), /skills\[0\]\.version: skill .* no version 7/)
+    await assert.rejects(
+      newAgent({ skills: [{ ...pinned, version: '7' }] }),
+      /skills\[0\]\.version: skill .* no version 7/,
+    )
 
     assert.equal((await skills.versions.delete(second.id, at)).type, 'skill_version_deleted')
     assert.deepEqual(await skills.delete(made.id), { id: made.id, type: 'skill_deleted' })
@@ -519,15 +522,14 @@ test('openai 7.55.0: a skill is uploaded as files and as an archive, versioned, 
   ]
   const made = await skills.create({ files: folder('One.') })
   assert.deepEqual(made, { ...made, object: 'skill', name: 'brief', default_version: '1', latest_version: '1' })
-  const archive = await (await skills.content.retrieve(made.id)).arrayBuffer()
+  const archive = Buffer.from(await (await skills.content.retrieve(made.id)).arrayBuffer())
   const second = await skills.versions.create(made.id, { files: new File([archive], 'brief.zip') })
   assert.deepEqual(second, { ...second, object: 'skill.version', skill_id: made.id, version: '2' })
   const third = await skills.versions.create(made.id, { files: folder('Three.'), default: true })
   const shown = await skills.retrieve(made.id)
   assert.deepEqual([shown.default_version, shown.latest_version], ['3', '3'])
   assert.equal((await skills.update(made.id, { default_version: '1' })).default_version, '1')
-  const content = async () =>
-    (await send(service, `GET /api/v1/skills/${made.id}`)).json<{ content: string }>().content
+  const content = async () => (await send(service, `GET /api/v1/skills/${made.id}`)).json<{ content: string }>().content
   assert.equal(await content(), 'One.')
 
   const versions = await Array.fromAsync(skills.versions.list(made.id, { limit: 1, order: 'asc' }))

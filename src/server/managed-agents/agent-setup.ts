@@ -20,7 +20,7 @@ export interface FoundSkill {
   readonly name: string
   readonly content: string
   /** As the setup names it; undefined: the default version. */
-  readonly version: string | undefined
+  readonly version?: string | undefined
 }
 
 /** Inserts skill blocks into a prompt and finds them again. */

@@ -65,7 +65,7 @@ export function serveEnvironments(app: FastifyInstance, { environments }: { envi
 /** Serves the sessions of the Managed Agents dialect; their events have separate routes. */
 export function serveDialectSessions(app: FastifyInstance, { sessions }: { sessions: DialectSessions }): void {
   bind(app, dialectSessionRoutes.create, async ({ body }, caller, { idempotency, ignore }) => {
-    const { session, ignored } = await sessions.create(body, caller, idempotency)
+    const { session, ignored } = await sessions.create(body, caller, { idempotency })
     ignore(ignored)
     return session
   })
@@ -75,6 +75,7 @@ export function serveDialectSessions(app: FastifyInstance, { sessions }: { sessi
       ...createdRange(query),
       agentId: query.agent_id,
       agentVersion: query.agent_version,
+      deploymentId: query.deployment_id,
       archived: archivedIn(statuses, query.include_archived ?? false),
       order: query.order ?? 'desc',
     }

@@ -108,3 +108,24 @@ function refOf(checkout: ManagedRepository['checkout']): string | undefined {
   if (!checkout) return undefined
   return checkout.type === 'branch' ? checkout.name : checkout.sha
 }
+
+/** The runtime whose sessions use vaults and memory stores. */
+export const ownRuntime = 'builtin'
+
+/** Returns the fields that only the own runtime uses. */
+export const onlyBuiltin = ({ vault_ids = [], resources = [] }: ManagedSessionCreate): string[] => [
+  ...(vault_ids.length > 0 ? ['vault_ids'] : []),
+  ...resources.flatMap(({ type }, at) => (type === 'memory_store' ? [`resources[${at}]`] : [])),
+]
+
+type FirstEvent = NonNullable<ManagedSessionCreate['initial_events']>[number]
+
+/** Returns the name of the field with the repository. */
+export const repositoryField = ({ resources = [] }: ManagedSessionCreate): string =>
+  `resources[${resources.findIndex(({ type }) => type === 'github_repository')}]`
+
+/** Returns the text that a session without a title is named after. */
+export function firstText(event: FirstEvent | undefined): string | undefined {
+  if (event?.type === 'user.define_outcome') return event.description
+  return event?.content.find(part => part.type === 'text')?.text
+}

@@ -27,7 +27,18 @@ import { changesOfSession, type SessionChanges } from './session-changes.ts'
 import type { SessionDetailsStore, SessionQuery } from './session-details-store.ts'
 import { toDialectSession } from './session-object.ts'
 import type { SessionReading, SessionRow } from './session-reading.ts'
-import { filesIn, overridesOf, repositoryOf, storesIn, type WantedAgent, wantedAgent } from './session-write.ts'
+import {
+  filesIn,
+  firstText,
+  onlyBuiltin,
+  overridesOf,
+  ownRuntime,
+  repositoryField,
+  repositoryOf,
+  storesIn,
+  type WantedAgent,
+  wantedAgent,
+} from './session-write.ts'
 import type { ManagedVaults } from './vaults/managed-vaults.ts'
 
 interface Deps {
@@ -141,6 +152,15 @@ export function createDialectSessions(deps: Deps) {
     }
   }
 
+  /** Checks a new session, and returns what it is created from. */
+  async function prepared(body: ManagedSessionCreate, caller: Caller) {
+    const supplies = await suppliesOf(body, caller)
+    const { plan, environment_id, sent } = await planOf(body, caller)
+    const [file] = filesIn(body.resources)
+    if (file) await deps.fileResources.checkRuntime(await sessions.check(plan, caller), `${file.field}.type`)
+    return { ...supplies, plan, environment_id, messages: await sessions.prepareFirst(plan, sent, caller) }
+  }
+
   /** Copies the files of a new session and queues its messages. Without its files there is no session. */
   async function addFiles(id: string, { files, messages, caller, model }: FirstWork): Promise<void> {
     try {
@@ -154,6 +174,11 @@ export function createDialectSessions(deps: Deps) {
 
   return {
     get,
+
+    /** Throws for a session that could not be created. */
+    async check(body: ManagedSessionCreate, caller: Caller): Promise<void> {
+      await sessions.check((await prepared(body, caller)).plan, caller)
+    },
 
     /** Copies an uploaded file into the workspace of a session. */
     async addFile(id: string, resource: ManagedFile, caller: Caller): Promise<ManagedResource> {
@@ -175,13 +200,9 @@ export function createDialectSessions(deps: Deps) {
      * Creates a session with its environment, budget and first messages in one transaction; with files, the messages
      * follow once these are copied.
      */
-    async create(body: ManagedSessionCreate, caller: Caller, idempotency: Idempotency | undefined) {
+    async create(body: ManagedSessionCreate, caller: Caller, { idempotency, deploymentId }: Creation) {
       const { vault_ids = [], title } = body
-      const { stores, files } = await suppliesOf(body, caller)
-      const { plan, environment_id, sent } = await planOf(body, caller)
-      const [file] = filesIn(body.resources)
-      if (file) await deps.fileResources.checkRuntime(await sessions.check(plan, caller), `${file.field}.type`)
-      const messages = await sessions.prepareFirst(plan, sent, caller)
+      const { plan, environment_id, stores, files, messages } = await prepared(body, caller)
       // A run works on the files of its start.
       const [first, later] = files.length > 0 ? [[], messages] : [messages, []]
       let publish = () => {}
@@ -190,7 +211,12 @@ export function createDialectSessions(deps: Deps) {
       const { id } = await transaction(pool, client =>
         once(sqlOfClient(client), idempotency, async () => {
           const made = await sessions.createWithin(client, { body: plan, caller, messages: first })
-          await store.insert(client, made.id, { environment_id, is_untitled: !title?.trim(), vault_ids })
+          await store.insert(client, made.id, {
+            environment_id,
+            is_untitled: !title?.trim(),
+            vault_ids,
+            deployment_id: deploymentId ?? null,
+          })
           await deps.memoryStores.attach(client, made.id, stores)
           if (body.budget) await setBudget(client, made.id, body.budget)
           publish = made.publish
@@ -260,31 +286,17 @@ export function createDialectSessions(deps: Deps) {
   }
 }
 
+interface Creation {
+  readonly idempotency: Idempotency | undefined
+  /** Deployment that creates the session. */
+  readonly deploymentId?: string
+}
+
 interface FirstWork {
   readonly files: readonly PlannedFile[]
   readonly messages: Parameters<Sessions['queueMessages']>[1]
   readonly caller: Caller
   readonly model: string
-}
-
-/** The runtime whose sessions use vaults and memory stores. */
-const ownRuntime = 'builtin'
-
-/** Returns the fields that only the own runtime uses. */
-const onlyBuiltin = ({ vault_ids = [], resources = [] }: ManagedSessionCreate): string[] => [
-  ...(vault_ids.length > 0 ? ['vault_ids'] : []),
-  ...resources.flatMap(({ type }, at) => (type === 'memory_store' ? [`resources[${at}]`] : [])),
-]
-
-type FirstEvent = NonNullable<ManagedSessionCreate['initial_events']>[number]
-
-const repositoryField = ({ resources = [] }: ManagedSessionCreate): string =>
-  `resources[${resources.findIndex(({ type }) => type === 'github_repository')}]`
-
-/** Returns the text that a session without a title is named after. */
-function firstText(event: FirstEvent | undefined): string | undefined {
-  if (event?.type === 'user.define_outcome') return event.description
-  return event?.content.find(part => part.type === 'text')?.text
 }
 
 /** The title of a session without a title. */

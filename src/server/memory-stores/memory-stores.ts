@@ -125,7 +125,10 @@ export function createMemoryStores({ pool, store, versions, audit }: Deps) {
       checkMemoryPath(path, 'path')
       const text = checkedContent(content ?? '', 'content')
       const of = { ...changeOf(id, 'create_memory', by), facts: { path } }
-      return toMemory(await change(of, client => writes.insert(client, { storeId: id, path, content: text, author: authorOf(by) })), view)
+      return toMemory(
+        await change(of, client => writes.insert(client, { storeId: id, path, content: text, author: authorOf(by) })),
+        view,
+      )
     },
 
     async updateMemory(id: string, memoryId: string, body: StoredMemoryUpdate, { view, ...by }: By & { view: View }) {

@@ -84,7 +84,12 @@ export function createAttachments({ skills, agents }: Deps) {
     return new Map((await skills.among(caller, [...ids])).map(skill => [skill.id, skill]))
   }
 
-  async function upgradeOne(agentId: string, skill: Skill, { agent_ids, include_edited, dry_run }: SkillUpgrade, by: By) {
+  async function upgradeOne(
+    agentId: string,
+    skill: Skill,
+    { agent_ids, include_edited, dry_run }: SkillUpgrade,
+    by: By,
+  ) {
     const found: { state: Upgraded['state'] | undefined } = { state: undefined }
     const edit = { id: agentId, action: 'upgrade_skill', ...by }
     const agent = await agents.editPrompt(edit, prompt => {

@@ -83,8 +83,10 @@ export function skillStore(db: Kysely<Database>) {
         if (!found) return undefined
         const before = toSkill(found)
         const { name, description, content } = { ...before, ...fields }
-        const changed = trx.updateTable('skills')
-          .set({ name, description, content, updated_at: sql`clock_timestamp()` }).where('id', '=', id)
+        const changed = trx
+          .updateTable('skills')
+          .set({ name, description, content, updated_at: sql`clock_timestamp()` })
+          .where('id', '=', id)
         const after = toSkill(await changed.returning(columns).executeTakeFirstOrThrow())
         await onChange(sqlOf(trx), before, after)
         return after

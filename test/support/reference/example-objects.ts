@@ -209,7 +209,10 @@ export function exampleObjects(service: Service): ExampleObjects {
     memory_store_id: () => created('POST /v1/memory_stores', { name: 'Team style' }),
     memory_version_id: async () => {
       const path = `/v1/memory_stores/${await idOf('memory_store_id')}/memories`
-      const made = await ok<{ memory_version_id: string }>(`POST ${path}`, { path: `/${randomUUID()}.md`, content: 'a' })
+      const made = await ok<{ memory_version_id: string }>(`POST ${path}`, {
+        path: `/${randomUUID()}.md`,
+        content: 'a',
+      })
       return made.memory_version_id
     },
     message_id: async () => {

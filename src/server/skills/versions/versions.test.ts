@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { freshDatabase } from '../../../../test/support/service/database.ts'
 import { startSkillsApp } from '../../../../test/support/sessions/skills-app.ts'
 import type { AnthropicSkill, AnthropicSkillVersion, OpenAiSkill } from '../../../contract/skill-folders.ts'
@@ -11,6 +11,8 @@ import { skillsFor } from './wanted-skills.ts'
 
 const database = await freshDatabase()
 const { app, skills, versions, call, done, newSkill, newAgent, attach, actionsOf } = startSkillsApp(database)
+const address = await app.listen({ port: 0, host: '127.0.0.1' })
+after(() => app.close())
 const ana: Caller = { principal: 'ana', role: 'user', ownerScope: 'ana', key: undefined }
 const anthropic = { 'anthropic-version': '2026-10-21' }
 
@@ -27,19 +29,18 @@ async function upload(
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, value)
   for (const file of Object.entries(files)) form.append('files[]', ...fileOf(file))
-  const sent = new Response(form)
-  return app.inject({
+  const answer = await fetch(`${address}${url}`, {
     method: 'POST',
-    url,
-    headers: { 'x-api-key': 'ana', 'content-type': sent.headers.get('content-type') ?? '', ...headers },
-    payload: Buffer.from(await sent.arrayBuffer()),
+    headers: { 'x-api-key': 'ana', ...headers },
+    body: form,
   })
+  return { status: answer.status, ignored: answer.headers.get('x-switchyard-ignored'), body: await answer.text() }
 }
 
 async function uploaded<T>(...args: Parameters<typeof upload>): Promise<T> {
   const answer = await upload(...args)
-  assert.equal(answer.statusCode, 200, answer.body)
-  return answer.json()
+  assert.equal(answer.status, 200, answer.body)
+  return JSON.parse(answer.body)
 }
 
 async function archiveAt(url: string): Promise<readonly ZipEntry[]> {
@@ -111,7 +112,7 @@ test('a version is pinned by number and by id; a change of the text in the libra
   const renamed = await upload(path, { 'other/SKILL.md': skillFile('other') })
   assert.match(renamed.body, /must be notes/)
   const openAi = await uploaded(path, { 'other/SKILL.md': skillFile('other') }, { headers: {} })
-  assert.deepEqual(openAi, { ...(openAi as object), object: 'skill.version', name: 'other', version: '6' })
+  assert.deepEqual(openAi, { ...(openAi as object), object: 'skill.version', name: 'other', version: '5' })
   assert.equal((await done<Skill>('ana', `GET /api/v1/skills/${id}`)).content, 'Four.')
   assert.deepEqual(await actionsOf(id), [
     'skill.create',
@@ -200,15 +201,15 @@ test('a bad upload is 400 and names the file; nothing is stored', async () => {
   const count = async () => (await done<{ data: unknown[] }>('ana', 'GET /v1/skills?limit=100')).data.length
   const before = await count()
   for (const [files, message] of rejected) {
-    const { statusCode, body } = await upload('/v1/skills', files)
-    assert.equal(statusCode, 400, body)
+    const { status, body } = await upload('/v1/skills', files)
+    assert.equal(status, 400, body)
     assert.match(JSON.parse(body).error.message, message)
   }
   const outside = await zipOf([{ path: 'a/../../x', content: Buffer.from('x') }], new Date())
   assert.match((await upload('/v1/skills', { 'a.zip': outside })).body, /has an empty name, \. or \.\./)
   const bomb = await zipOf([{ path: 'a/SKILL.md', content: Buffer.alloc(40_000_000) }], new Date())
   assert.match((await upload('/v1/skills', { 'a.zip': bomb })).body, /exceed 30000000 bytes/)
-  assert.equal((await upload('/v1/skills', good, { fields: { display_name: 'a\nb' } })).statusCode, 400)
+  assert.equal((await upload('/v1/skills', good, { fields: { display_name: 'a\nb' } })).status, 400)
   const { statusCode, body } = await call('ana', 'POST /v1/skills', {})
   assert.deepEqual([statusCode, /multipart\/form-data/.test(body)], [415, true])
   assert.equal(await count(), before)
@@ -216,8 +217,8 @@ test('a bad upload is 400 and names the file; nothing is stored', async () => {
 
 test('fields and parameters of the other vendor have no silent effect', async () => {
   const answer = await upload('/v1/skills', good, { fields: { default: 'true', other: 'x' } })
-  assert.equal(answer.headers['x-switchyard-ignored'], 'default, other')
-  const { id } = answer.json<{ id: string }>()
+  assert.equal(answer.ignored, 'default, other')
+  const { id } = JSON.parse(answer.body) as { id: string }
   const asAnthropic = (url: string, more: object = {}) =>
     app.inject({ url, headers: { 'x-api-key': 'ana', ...anthropic }, ...more })
   assert.equal((await asAnthropic('/v1/skills?order=asc')).statusCode, 400)

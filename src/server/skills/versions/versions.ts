@@ -8,7 +8,6 @@ import { newId } from '../../platform/ids.ts'
 import { zipOf } from '../../platform/zip-write.ts'
 import type { By } from '../skills.ts'
 import { type SkillFolder, skillFile } from './skill-folder.ts'
-import { writtenSkillFile } from './written-skill-file.ts'
 import type {
   NewVersion,
   SkillHead,
@@ -17,6 +16,7 @@ import type {
   VersionRef,
   VersionText,
 } from './version-store.ts'
+import { writtenSkillFile } from './written-skill-file.ts'
 
 interface Deps {
   readonly store: SkillVersionStore

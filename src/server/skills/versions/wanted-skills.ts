@@ -13,12 +13,6 @@ export interface WantedSkill {
   readonly field: string
 }
 
-/** The skill with the content of the wanted version. */
-export interface FoundSkill extends BlockSource {
-  /** As it was named; undefined: the default version. */
-  readonly version: string | undefined
-}
-
 interface Library {
   readonly skills: Pick<Skills, 'among'>
   readonly versions: Pick<SkillVersions, 'version'>
@@ -28,11 +22,15 @@ interface Library {
  * Returns the skills that are in the caller's library, in the order that they are wanted. Throws `invalid_request` for a
  * version that such a skill does not have.
  */
-export async function skillsFor(caller: Caller, wanted: readonly WantedSkill[], library: Library): Promise<FoundSkill[]> {
+export async function skillsFor(
+  caller: Caller,
+  wanted: readonly WantedSkill[],
+  library: Library,
+): Promise<BlockSource[]> {
   const { skills, versions } = library
   const ids = wanted.map(({ id }) => id)
   const found = new Map((await skills.among(caller, ids)).map(skill => [skill.id, skill]))
-  const sources: FoundSkill[] = []
+  const sources: BlockSource[] = []
   for (const { id, version, field } of wanted) {
     const skill = found.get(id)
     if (!skill) continue
