@@ -186,6 +186,20 @@ const ofCredential =
     const objectId = (await send(service, `POST ${path}`, { body: credential })).json<{ id: string }>().id
     return { ...sent, line: line.replace('{id}', `${path}/${objectId}`), action, objectId }
   }
+const deployment = async () => ({
+  name: 'Audited',
+  agent: await newAgent(),
+  environment_id: (await send(service, 'POST /v1/environments', { body: { name: 'Audited' } })).json<Agent>().id,
+  initial_events: [{ type: 'user.message', content: [{ type: 'text', text: secret }] }],
+})
+const ofDeployment =
+  (verb: string, line: string, sent: Sent = {}) =>
+  async (): Promise<Change> => {
+    const made = await send(service, 'POST /v1/deployments', { body: await deployment() })
+    const objectId = made.json<{ id: string }>().id
+    const filled = line.replace('{id}', `/v1/deployments/${objectId}`)
+    return { ...sent, line: filled, action: `managed_deployment.${verb}`, objectId }
+  }
 const ofMemoryStore =
   (verb: string, line: string, sent: Sent = {}) =>
   async (): Promise<Change> => {
@@ -243,6 +257,15 @@ const changes: Readonly<Record<string, () => Promise<Change>>> = {
   'vault_credentials.update': ofCredential('vault_credential.update', 'POST {id}', { body: { display_name: 'After' } }),
   'vault_credentials.archive': ofCredential('vault.delete', 'POST {id}/archive'),
   'vault_credentials.remove': ofCredential('vault.delete', 'DELETE {id}'),
+  'managed_deployments.create': async () => ({
+    line: 'POST /v1/deployments',
+    body: await deployment(),
+    action: 'managed_deployment.create',
+  }),
+  'managed_deployments.update': ofDeployment('update', 'POST {id}', { body: { description: secret } }),
+  'managed_deployments.pause': ofDeployment('pause', 'POST {id}/pause'),
+  'managed_deployments.unpause': ofDeployment('unpause', 'POST {id}/unpause'),
+  'managed_deployments.archive': ofDeployment('archive', 'POST {id}/archive'),
   'memory_stores.create': async () => ({
     line: 'POST /v1/memory_stores',
     body: { name: 'Audited', description: secret },
@@ -457,6 +480,7 @@ const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
   [/^native\./, 'what is asked of providers is in the ledger'],
   [/^(sessions|managed_sessions|dialect_sessions)\./, 'sessions and prompts have a log of their own'],
   [/^memories[.]mcp$/, 'what its tool saves is an entry of its own'],
+  [/^managed_deployments[.]run$/, 'a run is in the list of runs'],
   [/^schedules[.]trigger$/, 'a run is in the history of its schedule'],
   [/^deployments[.]end_cooldown$/, 'needs a deployment that cools down: test/e2e/deployments.test.ts'],
   [/^schedules[.]preview$/, 'it stores nothing'],
@@ -542,7 +566,7 @@ for (const { id, body, path } of changing.filter(route => !isExempt(route.id))) 
     assert.equal(unauthorized.status, 401)
     if (body) assert.equal((await send(service, line, { body: '{' })).status, 400)
     const missing = line.replace(
-      /(calls|agents|environments|vaults|memory_stores|keys|users|teams|vault|providers|models|skills|schedules|webhook-endpoints|datasets|experiments|runtime-harnesses|agent-runtimes|mcp\/server)\/[^/]+/,
+      /(calls|agents|environments|vaults|memory_stores|deployments|keys|users|teams|vault|providers|models|skills|schedules|webhook-endpoints|datasets|experiments|runtime-harnesses|agent-runtimes|mcp\/server)\/[^/]+/,
       '$1/nothing',
     )
     if (missing !== line && path.includes('{')) assert.equal((await send(service, missing, sent)).status, 404)

@@ -289,6 +289,63 @@ test('an uploaded file is a resource of a session, and another one is the rubric
   await assert.rejects(sessions.events.send(session.id, { events: [unreadable] }), BadRequestError)
 })
 
+test('a deployment is made, changed, run, paused and archived; its sessions name it', async () => {
+  const { deployments, deploymentRuns } = client.beta
+  const agent = await agents.create({ name: 'Ada', model: 'scripted' })
+  const made = await deployments.create({
+    name: 'Morning report',
+    agent: agent.id,
+    environment_id: environment.id,
+    initial_events: [message('Report')],
+    schedule: { type: 'cron', expression: '30 9 * * 1-5', timezone: 'Europe/Berlin' },
+  })
+  assert.deepEqual(
+    [made.type, made.agent, made.status],
+    ['deployment', { id: agent.id, type: 'agent', version: 1 }, 'active'],
+  )
+  assert.equal(made.schedule?.upcoming_runs_at?.length, 5)
+  assert.deepEqual(await deployments.retrieve(made.id), made)
+
+  script.work = [{ text: 'Reported.' }]
+  const run = await deployments.run(made.id)
+  assert.deepEqual(
+    [run.type, run.deployment_id, run.error, run.trigger_context],
+    ['deployment_run', made.id, null, { type: 'manual' }],
+  )
+  assert.deepEqual(await deploymentRuns.retrieve(run.id), run)
+  const session = await sessions.retrieve(run.session_id ?? '')
+  assert.deepEqual(
+    [session.deployment_id, session.title, session.environment_id],
+    [made.id, 'Morning report', environment.id],
+  )
+  assert.ok(ofType(await eventsOf(session.id), 'agent.message').length > 0)
+  const listed = await Array.fromAsync(sessions.list({ deployment_id: made.id }))
+  assert.deepEqual(
+    listed.map(({ id }) => id),
+    [session.id],
+  )
+
+  const { BadRequestError, NotFoundError } = AnthropicV1
+  const changed = await deployments.update(made.id, { name: 'Report', schedule: null, metadata: { team: 'red' } })
+  assert.deepEqual(
+    [changed.name, changed.schedule, changed.metadata, changed.initial_events],
+    ['Report', null, { team: 'red' }, made.initial_events],
+  )
+  await assert.rejects(deployments.update(made.id, { vault_ids: ['vlt_none'] }), BadRequestError)
+  assert.equal((await deployments.pause(made.id)).paused_reason?.type, 'manual')
+  assert.ok((await Array.fromAsync(deployments.list({ status: 'paused' }))).some(({ id }) => id === made.id))
+  assert.equal((await deployments.unpause(made.id)).status, 'active')
+  await assert.rejects(stranger.beta.deployments.retrieve(made.id), NotFoundError)
+  assert.deepEqual((await stranger.beta.deploymentRuns.list()).data, [])
+
+  await agents.archive(agent.id)
+  assert.equal((await deployments.run(made.id)).error?.type, 'session_creation_rejected_error')
+  const failed = await Array.fromAsync(deploymentRuns.list({ deployment_id: made.id, has_error: true, limit: 1 }))
+  assert.equal(failed.length, 1)
+  assert.ok((await deployments.archive(made.id)).archived_at)
+  await assert.rejects(deployments.run(made.id), BadRequestError)
+})
+
 test('a memory store is read and written by a session that has it', async () => {
   const store = await memoryStores.create({ name: 'Team Style', description: 'How the team writes' })
   const memory = await memoryStores.memories.create(store.id, { path: '/tone.md', content: 'Be kind.' })

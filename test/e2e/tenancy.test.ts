@@ -149,6 +149,20 @@ async function stockedSession(): Promise<Parameters> {
   return { session_id, resource_id: made[0]?.id ?? assert.fail('no resource') }
 }
 
+/** A deployment whose runs start no session, because its agent is archived. */
+async function newDeployment(): Promise<string> {
+  const agent = await newAgent()
+  const id = await idOf(ada, 'POST /v1/deployments', {
+    name: canary,
+    agent,
+    environment_id: await idOf(ada, 'POST /v1/environments', { name: canary }),
+    initial_events: [{ type: 'user.message', content: [{ type: 'text', text: canary }] }],
+    schedule: { type: 'cron', expression: '0 0 1 1 *', timezone: 'UTC' },
+  })
+  await idOf(ada, `POST /v1/agents/${agent}/archive`, {})
+  return id
+}
+
 /** By the path up to its first id: makes an object of Ada's, and returns its ids. */
 const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> = {
   '/api/agents/{agent_id}': async () => ({ agent_id: await newAgent(), version: '1' }),
@@ -249,6 +263,10 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
     assert.equal(attached.status, 200, attached.text)
     return { skill_id, agent_id }
   },
+  '/v1/deployments/{deployment_id}': async () => ({ deployment_id: await newDeployment() }),
+  '/v1/deployment_runs/{deployment_run_id}': async () => ({
+    deployment_run_id: await idOf(ada, `POST /v1/deployments/${await newDeployment()}/run`, {}),
+  }),
   '/v1/skills/{skill_id}': async () => ({
     skill_id: await idOf(ada, 'POST /api/v1/skills', { name: canary, content: canary }),
     version: '1',
@@ -343,6 +361,7 @@ const bodies: Readonly<Record<string, object | string>> = {
   'managed_vaults.update': { display_name: 'Taken' },
   'vault_credentials.create': { auth: { type: 'static_bearer', mcp_server_url: 'https://b.invalid/mcp', token: 'b' } },
   'vault_credentials.update': { display_name: 'Taken' },
+  'managed_deployments.update': { name: 'Taken' },
   'memory_stores.update': { name: 'Taken' },
   'memory_stores.create_memory': { path: '/taken.md', content: 'Taken' },
   'memory_stores.update_memory': { content: 'Taken' },

@@ -7,6 +7,13 @@ const a2aMessage = {
 }
 const storedMemory = { memory_store_id: '{memory_store_id}', memory_id: '{stored_memory_id}' }
 const memoryVersion = { memory_store_id: '{memory_store_id}', memory_version_id: '{memory_version_id}' }
+const deployment = {
+  name: 'Morning report',
+  agent: '{agent_id}',
+  environment_id: '{environment_id}',
+  initial_events: [{ type: 'user.message', content: [{ type: 'text', text: 'Write the report.' }] }],
+  schedule: { type: 'cron', expression: '30 9 * * MON-FRI', timezone: 'Europe/Berlin' },
+}
 const served = { agent: '{a2a_agent_id}' }
 const task = { ...served, task_id: '{a2a_task_id}' }
 const pushConfig = { ...task, config_id: '{a2a_push_config_id}' }
@@ -75,6 +82,10 @@ export const compatibilityExamples: Examples = {
     },
   },
   'vault_credentials.update': { body: { auth: { type: 'static_bearer', token: 'sample-9876543210' } } },
+  'managed_deployments.create': { body: deployment },
+  'managed_deployments.list': { query: { status: 'active', limit: 2 } },
+  'managed_deployments.update': { body: { description: 'Every working day' } },
+  'deployment_runs.list': { query: { has_error: false, limit: 2 } },
   'memory_stores.create': { body: { name: 'Team style', description: 'How the team writes' } },
   'memory_stores.update': { body: { description: 'How we write' } },
   'memory_stores.create_memory': { body: { path: '/tone.md', content: 'Be kind.' }, query: { view: 'full' } },

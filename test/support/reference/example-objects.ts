@@ -38,6 +38,16 @@ export function exampleObjects(service: Service): ExampleObjects {
     return id
   }
 
+  async function deployment(): Promise<string> {
+    return created('POST /v1/deployments', {
+      name: 'Morning report',
+      agent: await idOf('agent_id'),
+      environment_id: await idOf('environment_id'),
+      initial_events: [{ type: 'user.message', content: [{ type: 'text', text: 'Write the report.' }] }],
+      schedule: { type: 'cron', expression: '30 9 * * MON-FRI', timezone: 'Europe/Berlin' },
+    })
+  }
+
   async function budgetedAgent(): Promise<string> {
     const id = await agent()
     await ok(`PUT /api/budgets/agent/${id}`, { max_budget: 5, budget_duration: '30d' })
@@ -197,6 +207,8 @@ export function exampleObjects(service: Service): ExampleObjects {
       return experiment()
     },
     freeze_id: () => created('PUT /v1/freezes', { owner: 'bo' }),
+    deployment_id: deployment,
+    deployment_run_id: async () => created(`POST /v1/deployments/${await idOf('deployment_id')}/run`, {}),
     key_id: () => created('POST /api/keys', { label: 'Ana', owner_id: 'ana' }),
     member_id: user,
     member_team_id: async () => {

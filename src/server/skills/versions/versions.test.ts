@@ -210,8 +210,9 @@ test('a bad upload is 400 and names the file; nothing is stored', async () => {
   const bomb = await zipOf([{ path: 'a/SKILL.md', content: Buffer.alloc(40_000_000) }], new Date())
   assert.match((await upload('/v1/skills', { 'a.zip': bomb })).body, /exceed 30000000 bytes/)
   assert.equal((await upload('/v1/skills', good, { fields: { display_name: 'a\nb' } })).status, 400)
-  const { statusCode, body } = await call('ana', 'POST /v1/skills', {})
-  assert.deepEqual([statusCode, /multipart\/form-data/.test(body)], [415, true])
+  const json = { method: 'POST', headers: { 'x-api-key': 'ana', 'content-type': 'application/json' }, body: '{}' }
+  const refused = await fetch(`${address}/v1/skills`, json)
+  assert.deepEqual([refused.status, /multipart\/form-data/.test(await refused.text())], [415, true])
   assert.equal(await count(), before)
 })
 
