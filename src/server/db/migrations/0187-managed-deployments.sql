@@ -37,6 +37,8 @@ create table deployment_runs (
   -- Both null until the run has started.
   session_id     text,
   error          json,
+  -- Until then a process is starting it.
+  claimed_until  timestamptz,
   created_at     timestamptz not null default clock_timestamp(),
   unique (deployment_id, scheduled_at)
 );

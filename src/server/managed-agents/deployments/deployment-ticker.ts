@@ -46,16 +46,20 @@ export function createDeploymentTicker(deps: Deps) {
     })
 
   /** Starts the oldest run. Returns false when there is none. */
-  const startOldest = (): Promise<boolean> =>
-    transaction(pool, async client => {
-      const run = await runs.lockUnstarted(client)
-      const deployment = run && (await store.find(run.deployment_id, undefined))
-      if (!deployment) return false
-      const { agent_id, agent_version } = run
-      const result = await deps.start(run.id, { ...deployment, agent_id, agent_version }, () => callerOf(deployment))
-      await runs.settle(client, run.id, result)
-      return true
-    })
+  async function startOldest(): Promise<boolean> {
+    const run = await runs.claim()
+    const deployment = run && (await store.find(run.deployment_id, undefined))
+    if (!deployment) return false
+    const { id, agent_id, agent_version } = run
+    try {
+      const started = { ...deployment, agent_id, agent_version }
+      await runs.settle(id, await deps.start(id, started, () => callerOf(deployment)))
+    } catch (error) {
+      await runs.release(id)
+      throw error
+    }
+    return true
+  }
 
   /** Returns the key that set up the deployment, else that of its agent, limited to the owner's objects. */
   async function callerOf({ principal, key_id, agent_id, owner_id: ownerId }: DeploymentRow): Promise<Caller> {

@@ -114,6 +114,10 @@ test('a run of a process that was killed is started by another one; an error is 
   failure = new DatabaseUnavailable('database unreachable', undefined)
   await assert.rejects(ticker().poll(), DatabaseUnavailable)
   assert.deepEqual(await runsOf(id), [])
+  assert.ok(await shared.runs.claim(), 'a process that is killed now does not settle it')
+  await ticker().poll()
+  assert.deepEqual(await runsOf(id), [])
+  await pool.query(`update deployment_runs set claimed_until = now() where claimed_until is not null`)
   failure = new AppError('invalid_request', 'agent agent_1 is paused')
   await ticker().poll()
   const [rejected] = await runsOf(id)
@@ -135,8 +139,12 @@ test('a paused deployment runs on request only, an archived one not at all', asy
 
   const archived = await deployments.archive(id, by)
   assert.deepEqual([archived.status, archived.schedule?.upcoming_runs_at, await dueOf(id)], ['active', [], null])
-  for (const attempt of [deployments.run(id, ana), deployments.unpause(id, by), deployments.update(id, {}, by)])
-    await assert.rejects(attempt, { message: `deployment ${id} is archived` })
+  const attempts = [
+    () => deployments.run(id, ana),
+    () => deployments.unpause(id, by),
+    () => deployments.update(id, {}, by),
+  ]
+  for (const attempt of attempts) await assert.rejects(attempt, { message: `deployment ${id} is archived` })
 })
 
 test('an update replaces what it names, clears with null, and keeps the rest', async () => {

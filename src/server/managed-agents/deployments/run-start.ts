@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ManagedSessionCreate } from '../../../contract/managed-sessions.ts'
 import type { Caller } from '../../http/caller.ts'
-import { AppError, DatabaseUnavailable } from '../../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
 import type { DialectSessions } from '../sessions.ts'
 import type { DeploymentRow } from './deployment-store.ts'
@@ -36,7 +36,7 @@ export const createRunStart =
       const { session } = await sessions.create(sessionOf(deployment), caller, how)
       return { session_id: session.id, error: null }
     } catch (error) {
-      if (error instanceof DatabaseUnavailable) throw error
+      if (error instanceof AppError && error.code === 'unavailable') throw error
       if (error instanceof AppError && error.code !== 'internal') return { session_id: null, error: errorOf(error) }
       log.error({ err: error, deployment_id: deployment.id }, 'could not start a run of a deployment')
       const message = 'could not start the run; the server log has the cause'

@@ -37,12 +37,19 @@ interface NewRun extends RunResult {
 export const unstarted: RunResult = { session_id: null, error: null }
 
 const columns = 'id, deployment_id, owner_id, agent_id, agent_version, scheduled_at, session_id, error, created_at'
+const isOpen = 'session_id is null and error is null and (claimed_until is null or claimed_until < clock_timestamp())'
 const isStarted = '(session_id is not null or error is not null)'
 
 /** Polled once a second: one prepared statement, so that an idle service causes little load. */
 const openWorkText = `
   select exists (select from managed_deployments where next_due_at <= clock_timestamp()) as is_due,
-         exists (select from deployment_runs where session_id is null and error is null) as is_open`
+         exists (select from deployment_runs where ${isOpen}) as is_open`
+
+/** A claim that its process does not settle in time is over. */
+const claimText = `
+  update deployment_runs set claimed_until = clock_timestamp() + interval '2 minutes'
+  where id = (select id from deployment_runs where ${isOpen} order by id limit 1 for update skip locked)
+  returning ${columns}`
 
 /** Table `deployment_runs`: one row per run. */
 export type DeploymentRunStore = ReturnType<typeof deploymentRunStore>
@@ -72,17 +79,19 @@ export function deploymentRunStore(pool: Pool) {
       return (await on.query<RunRow>(text, values)).rows[0]
     },
 
-    /** Returns and locks the oldest run that is about to start; skips those that another replica has locked. */
-    async lockUnstarted(on: PoolClient): Promise<RunRow | undefined> {
-      const text = `
-        select ${columns} from deployment_runs where session_id is null and error is null order by id limit 1
-        for update skip locked`
-      return (await on.query<RunRow>(text)).rows[0]
+    /** Claims the oldest run that is about to start, for this process; returns undefined when there is none. */
+    async claim(): Promise<RunRow | undefined> {
+      return (await pool.query<RunRow>(claimText)).rows[0]
     },
 
-    async settle(on: PoolClient, id: string, { session_id, error }: RunResult): Promise<void> {
+    /** Gives a claimed run back. */
+    async release(id: string): Promise<void> {
+      await pool.query('update deployment_runs set claimed_until = null where id = $1', [id])
+    },
+
+    async settle(id: string, { session_id, error }: RunResult): Promise<void> {
       const text = 'update deployment_runs set session_id = $2, error = $3 where id = $1'
-      await on.query(text, [id, session_id, error && JSON.stringify(error)])
+      await pool.query(text, [id, session_id, error && JSON.stringify(error)])
     },
 
     async find(id: string, owner: string | undefined): Promise<RunRow | undefined> {
