@@ -1,7 +1,8 @@
-import { availableParallelism } from 'node:os'
 import { relative } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { run } from 'node:test'
-import { spec } from 'node:test/reporters'
+import { spec, type TestEvent } from 'node:test/reporters'
+import { runPool } from './test-pool.ts'
 
 /** Longest time of one test, so that a test that hangs fails. */
 const testTimeoutMs = 180_000
@@ -20,28 +21,73 @@ interface Options {
 export async function runTests(files: readonly string[], { env, namePatterns }: Options): Promise<number> {
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort())
-  const tests = run({
+  const { signal } = stopping
+  const startedAt = performance.now()
+  const results = createResults()
+  const events = new PassThrough({ objectMode: true })
+  const report = events.compose(new spec())
+  report.on('data', (text: unknown) => process.stdout.write(String(text)))
+  await runPool({
     files,
-    env,
-    // One more than cores, because a third of the time of tests is waiting. With more, time limits of clients expire.
-    concurrency: availableParallelism() + 1,
-    timeout: testTimeoutMs,
-    signal: stopping.signal,
-    ...(namePatterns.length > 0 && { testNamePatterns: [...namePatterns] }),
+    signal,
+    eventsOf: file =>
+      run({
+        files: [file],
+        env,
+        timeout: testTimeoutMs,
+        signal,
+        ...(namePatterns.length > 0 && { testNamePatterns: [...namePatterns] }),
+      }),
+    take(event) {
+      if (!results.takes(event)) events.write(event)
+    },
   })
+  for (const event of results.events(performance.now() - startedAt)) events.write(event)
+  const reported = new Promise(resolve => report.on('end', resolve))
+  events.end()
+  await reported
+  process.stdout.write(slowest(results.seconds))
+  return results.isGreen() && !signal.aborted ? 0 : 1
+}
+
+type Summary = Extract<TestEvent, { type: 'test:summary' }>['data']
+
+/** The sum of the results of all runs, each of which has one file. */
+function createResults() {
+  const counts = { tests: 0, suites: 0, passed: 0, failed: 0, cancelled: 0, skipped: 0, todo: 0, topLevel: 0 }
   const seconds = new Map<string, number>()
-  tests.on('test:complete', ({ name, nesting, details }) => {
-    // Suites of a shared process are files too.
-    if (nesting === 0 && name.endsWith('.test.ts'))
-      seconds.set(relative(process.cwd(), name), details.duration_ms / 1_000)
-  })
-  let isGreen = false
-  tests.on('test:summary', ({ file, success }) => {
-    if (file === undefined) isGreen = success
-  })
-  for await (const text of tests.compose(new spec())) process.stdout.write(String(text))
-  process.stdout.write(slowest(seconds))
-  return isGreen ? 0 : 1
+  let runs = 0
+  let isGreen = true
+
+  function add({ success, counts: of }: Summary): void {
+    runs += 1
+    isGreen &&= success
+    for (const [name, count] of Object.entries(of)) counts[name as keyof typeof counts] += count
+  }
+
+  return {
+    seconds,
+    isGreen: () => isGreen && runs > 0,
+
+    /** Adds a result; returns true for an event that repeats one of a single run. */
+    takes({ type, data }: TestEvent): boolean {
+      // Suites of a shared process are files too.
+      if (type === 'test:complete' && data.nesting === 0 && data.name.endsWith('.test.ts'))
+        seconds.set(relative(process.cwd(), data.name), data.details.duration_ms / 1_000)
+      if (type === 'test:summary' && data.file === undefined) add(data)
+      return type === 'test:summary' || (type === 'test:diagnostic' && data.file === undefined && data.nesting === 0)
+    },
+
+    /** Events that end the report. */
+    events(durationMs: number): TestEvent[] {
+      const { tests, suites, passed, failed, cancelled, skipped, todo } = counts
+      const lines = Object.entries({ tests, suites, pass: passed, fail: failed, cancelled, skipped, todo })
+      return [...lines, ['duration_ms', durationMs] as const].map(([name, value]) => ({
+        type: 'test:diagnostic',
+        data: { nesting: 0, message: `${name} ${value}`, level: 'info' },
+      }))
+    },
+  }
 }
 
 function slowest(seconds: ReadonlyMap<string, number>): string {

@@ -51,7 +51,11 @@ test('@anthropic-ai/sdk: a batch on models of other formats is created, read, ca
   assert.deepEqual(listed, [created.id])
   await assert.rejects(anthropic.messages.batches.cancel(created.id), { status: 409 })
 
-  const { calls } = await sendOk<{ calls: UsageCall[] }>(service, `GET /api/usage/calls?key_id=${holder.id}`)
+  // The ledger books a call at most five seconds after its end.
+  const calls = await eventually(async () => {
+    const booked = await sendOk<{ calls: UsageCall[] }>(service, `GET /api/usage/calls?key_id=${holder.id}`)
+    return booked.calls.length >= foreign.length && booked.calls
+  })
   assert.deepEqual(
     calls.map(({ batch_id, outcome }) => [batch_id, outcome]),
     foreign.map(() => [created.id, 'completed']),

@@ -54,6 +54,12 @@ test('a virtual key is used exactly like the master key: Bearer in any case, x-a
   assert.equal((await send(stranger, `GET /v1/sessions/${id}/events?key=${key}`)).status, 401)
 })
 
+test('a key with a budget calls the scripted model without max_tokens', async () => {
+  const limited = await holderOf(service, { max_budget: 1 })
+  const body = { model: 'demo', messages: [{ role: 'user', content: 'hello' }] }
+  assert.equal((await send(limited, 'POST /v1/chat/completions', { body })).status, 200)
+})
+
 test('S01: a wrong Bearer is 401 even beside a right x-api-key, and two Authorization headers are', async () => {
   const { key } = await makeKey(service)
   const wrong = (await makeKey(service)).key.replace(/.$/, last => (last === '0' ? '1' : '0'))

@@ -12,6 +12,9 @@ import { streamHeaders } from '../upstream/headers.ts'
 import { type DemoTurn, demoTurn } from './demo-script.ts'
 import { messageEvents, type ScriptedMessage } from './message-events.ts'
 
+/** Longest answer in tokens, so that a limited key needs no max_tokens for this model either. */
+const maxOutput = 128_000
+
 /** The scripted model as a deployment, which is resolved, called and booked like any other. */
 export const demoDeployment: Deployment = {
   id: 'demo',
@@ -25,6 +28,7 @@ export const demoDeployment: Deployment = {
   weight: 1,
   timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 600_000 },
   prices: { input: 0, output: 0 },
+  capabilities: { maxOutput },
 }
 
 /** Creates the adapter of the scripted model, which answers in this process. */
@@ -46,7 +50,7 @@ interface Answer {
 }
 
 function scriptedMessage(request: CanonicalRequest, model: string): ScriptedMessage {
-  const { content, stopReason } = within(Number(request['max_tokens'] ?? Number.POSITIVE_INFINITY), demoTurn(request))
+  const { content, stopReason } = within(Number(request['max_tokens'] ?? maxOutput), demoTurn(request))
   return {
     id: newId('msg'),
     model,
