@@ -132,7 +132,7 @@ export const DeploymentRun = named(
 )
 export type DeploymentRun = Static<typeof DeploymentRun>
 
-const DeploymentPath = Type.Object({ deployment_id: Type.String() })
+const DeploymentPath = Type.Object({ deployment_id: Type.String({ description: 'Id of the deployment' }) })
 const base = { access: 'key', errorShape: 'anthropic' } as const
 const path = '/v1/deployments'
 const one = { ...base, path: `${path}/{deployment_id}`, params: DeploymentPath } as const
@@ -231,9 +231,13 @@ export const managedDeploymentRoutes = {
     path: '/v1/deployment_runs',
     query: Type.Object({
       ...managedPage,
-      deployment_id: Type.Optional(Type.String({ maxLength: 200 })),
-      has_error: Type.Optional(Type.Boolean()),
-      trigger_type: Type.Optional(Type.Union([Type.Literal('schedule'), Type.Literal('manual')])),
+      deployment_id: Type.Optional(Type.String({ maxLength: 200, description: 'Runs of this deployment' })),
+      has_error: Type.Optional(Type.Boolean({ description: 'Only runs with, or without, an error' })),
+      trigger_type: Type.Optional(
+        Type.Union([Type.Literal('schedule'), Type.Literal('manual')], {
+          description: 'Only runs of schedules, or on request',
+        }),
+      ),
       'created_at[gt]': Type.Optional(DateTime),
       'created_at[gte]': Type.Optional(DateTime),
       'created_at[lt]': Type.Optional(DateTime),
@@ -248,7 +252,7 @@ export const managedDeploymentRoutes = {
     id: 'deployment_runs.get',
     method: 'GET',
     path: '/v1/deployment_runs/{deployment_run_id}',
-    params: Type.Object({ deployment_run_id: Type.String() }),
+    params: Type.Object({ deployment_run_id: Type.String({ description: 'Id of the run' }) }),
     responses: { 200: DeploymentRun },
     summary: 'Read a run of a deployment',
     description: 'Returns one run with its session or its error.',

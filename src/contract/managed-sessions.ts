@@ -215,7 +215,7 @@ export const dialectSessionRoutes = {
       ...managedPage,
       agent_id: Type.Optional(Id),
       agent_version: Version,
-      deployment_id: Type.Optional(Id),
+      deployment_id: Type.Optional({ ...Id, description: 'Sessions that this deployment started' }),
       statuses: Type.Optional(Type.Unknown({ description: 'One or several statuses; also `statuses[]=`' })),
       'statuses[]': Type.Optional(Type.Unknown()),
       'created_at[gt]': Type.Optional(DateTime),

@@ -42,7 +42,10 @@ export const MemoryVersionObject = named(
 )
 export type MemoryVersionObject = Static<typeof MemoryVersionObject>
 
-const VersionPath = Type.Object({ memory_store_id: Type.String(), memory_version_id: Type.String() })
+const VersionPath = Type.Object({
+  memory_store_id: Type.String(),
+  memory_version_id: Type.String({ description: 'Id of the version' }),
+})
 const View = Type.Optional(
   Type.Union([Type.Literal('basic'), Type.Literal('full')], { description: '`full` includes the content' }),
 )
@@ -60,7 +63,7 @@ export const memoryVersionRoutes = {
     query: Type.Object({
       ...managedPage,
       memory_id: Id('Versions of this memory, which may be deleted'),
-      operation: Type.Optional(Operation),
+      operation: Type.Optional({ ...Operation, description: 'Changes of this kind' }),
       api_key_id: Id('Changes of callers with this key'),
       session_id: Id('Changes of the agent of this session'),
       'created_at[gte]': Type.Optional(DateTime),

@@ -16,7 +16,7 @@ export const AnthropicSkill = named(
     type: Type.Literal('skill'),
     display_name: Type.String({ description: 'Name in the library' }),
     display_title: Type.String({ description: 'The same, for older clients' }),
-    latest_version_id: Type.String({ description: 'Version that `latest` stands for: the default version' }),
+    latest_version_id: Type.String({ description: 'The default version, which `latest` selects' }),
     latest_version: Type.String({ description: 'Its number, for older clients' }),
     source: Type.Object({ type: Type.Literal('custom') }),
     created_at: DateTime,
