@@ -3,7 +3,6 @@ import { managedList, managedPage } from './managed-lists.ts'
 import { ManagedSessionCreate } from './managed-sessions.ts'
 import { Metadata, MetadataPatch } from './metadata.ts'
 import { named } from './named.ts'
-import { promptBodyLimit } from './prompt-files.ts'
 import { route } from './route.ts'
 import { DateTime, JsonObject, Name, Nullable, VersionNumber } from './schemas.ts'
 
@@ -144,7 +143,6 @@ export const managedDeploymentRoutes = {
     unknownFields: 'reported',
     method: 'POST',
     path,
-    bodyLimit: promptBodyLimit,
     body: DeploymentCreate,
     responses: { 200: ManagedDeployment },
     summary: 'Create a deployment',
@@ -181,7 +179,6 @@ export const managedDeploymentRoutes = {
     id: 'managed_deployments.update',
     unknownFields: 'reported',
     method: 'POST',
-    bodyLimit: promptBodyLimit,
     body: DeploymentUpdate,
     responses: { 200: ManagedDeployment },
     summary: 'Update a deployment',

@@ -36,7 +36,7 @@ interface Deps {
 
 type Change = (before: DeploymentRow, now: Date) => DeploymentValues
 
-/** Deployments: agents with all that their sessions start with, and a schedule. Each belongs to its creator. */
+/** Deployments: agents with all that their sessions start with, and a schedule. Each belongs to the owner of its agent. */
 export type Deployments = ReturnType<typeof createDeployments>
 
 export function createDeployments(deps: Deps) {
@@ -49,15 +49,19 @@ export function createDeployments(deps: Deps) {
     return row
   }
 
-  /** Returns the version of the agent that the sessions run. */
+  /** Returns the version of the agent that the sessions run, and its owner, whose objects they may use. */
   async function agentOf(choice: AgentOfDeployment, { ownerScope }: Caller) {
     const { id, version } = typeof choice === 'string' ? { id: choice, version: undefined } : choice
     const agent = await agents.find(id, ownerScope)
     if (!agent) throw notFound('agent', id)
     if (agent.status === 'archived') throw invalid(`agent ${id} is archived`)
     if (version !== undefined && !(await agents.version(id, version))) throw notFound('version', String(version))
-    return { agent_id: id, agent_version: version ?? agent.version }
+    return { agent_id: id, agent_version: version ?? agent.version, owner_id: agent.owner_id ?? '' }
   }
+
+  /** Throws for a deployment whose sessions could not be created. */
+  const check = (values: Omit<DeploymentValues, 'id'>, caller: Caller): Promise<void> =>
+    deps.sessions.check(sessionOf(values), { ...caller, ownerScope: values.owner_id })
 
   const dueAfter = (row: DeploymentValues, time: Date): Date | null =>
     row.paused_at || row.archived_at ? null : deps.timing.next(row, time)
@@ -103,7 +107,7 @@ export function createDeployments(deps: Deps) {
       ...(start && { start }),
     }
     if (agent === undefined && schedule === undefined && !start) return fields
-    await deps.sessions.check(sessionOf({ ...before, ...fields }), caller)
+    await check({ ...before, ...fields }, caller)
     return { ...fields, ...payerOf(caller) }
   }
 
@@ -119,13 +123,13 @@ export function createDeployments(deps: Deps) {
       const { name, description, metadata = {}, environment_id, initial_events, resources, vault_ids, budget } = body
       const start = { environment_id, initial_events, resources, vault_ids, budget } as SessionStart
       const values: DeploymentValues = {
-        ...{ id: newId('depl'), owner_id: caller.principal, ...payerOf(caller) },
+        ...{ id: newId('depl'), ...payerOf(caller) },
         ...{ name, description: description || null, metadata, start },
         ...(await agentOf(body.agent, caller)),
         ...deps.timing.stored(body.schedule),
         ...{ next_due_at: null, paused_at: null, archived_at: null },
       }
-      await deps.sessions.check(sessionOf(values), caller)
+      await check(values, caller)
       return transaction(pool, client =>
         once(sqlOfClient(client), idempotency, async () => {
           const next_due_at = dueAfter(values, await store.now(client))
@@ -203,8 +207,8 @@ const payerOf = (caller: Caller) => ({ principal: caller.principal, key_id: runA
 function startAfter(before: SessionStart, body: DeploymentUpdate): SessionStart | undefined {
   const { environment_id, initial_events, resources, vault_ids, budget } = body
   const given = { environment_id, initial_events, resources, vault_ids, budget }
-  const changes = Object.entries(given).filter(([, value]) => value !== undefined)
-  if (changes.length === 0) return undefined
-  const kept = Object.entries(before).filter(([field]) => !(field in Object.fromEntries(changes)))
-  return Object.fromEntries([...kept, ...changes.filter(([, value]) => value !== null)]) as SessionStart
+  const changes = new Map(Object.entries(given).filter(([, value]) => value !== undefined))
+  if (changes.size === 0) return undefined
+  const after = [...Object.entries(before).filter(([field]) => !changes.has(field)), ...changes]
+  return Object.fromEntries(after.filter(([, value]) => value !== null)) as SessionStart
 }

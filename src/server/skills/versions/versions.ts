@@ -30,7 +30,7 @@ interface NewVersionOf {
 }
 
 /** Maximum bytes of the files of all skills of one owner. */
-export const maxOwnerBytes = 300_000_000
+const maxOwnerBytes = 300_000_000
 
 /**
  * Versions of the skills of the library, and their files. The library itself has the default version. A change of its
