@@ -288,7 +288,6 @@ test('tools of a session are checked like those of its agent', async () => {
       /agent_overrides\.tools\[0\]\.input_schema/,
     ],
     [{ config: { agents: ['agent_none'] } }, /agent_overrides\.config\.agents cannot be set for one session/],
-    [{ skills: [{ id: 'x' }] }, /agent_overrides\.skills must be a list of objects with id, name and block/],
     [{ config: { mcp_servers: [{ name: 'x' }] } }, /agent_overrides\.config\.mcp_servers\[0\]/],
   ] as const) {
     const body = { agent_id: agentId, environment: { agent_overrides: overrides } }
