@@ -146,15 +146,18 @@ for (const [version, Anthropic] of [
     assert.deepEqual([archive.toString('latin1', 0, 2), archive.includes('terse/scripts/a.py')], ['PK', true])
 
     const pinned = { type: 'custom' as const, skill_id: made.id, version: made.latest_version_id }
-    const agent = await newAgent({ skills: [pinned] })
-    assert.deepEqual(agent.skills, [pinned])
+    const fields = { name: 'Ada', model: 'scripted', system: 'Be brief.', skills: [pinned] }
+    const { data: agent, response } = await agents.create(fields).withResponse()
+    assert.deepEqual([agent.skills, response.headers.get('x-switchyard-ignored')], [[pinned], 'skills[0].files'])
     const systemOf = async (id: string) =>
       (await send(service, `GET /api/agents/${id}`)).json<{ system: string }>().system
     assert.match(await systemOf(agent.id), /\nOne\.$/)
     const environment_id = (await newEnvironment()).id
     const other = { ...pinned, version: second.id }
     const overrides = { type: 'agent_with_overrides' as const, id: agent.id, skills: [other] }
-    assert.deepEqual((await sessions.create({ agent: overrides, environment_id })).agent.skills, [other])
+    const started = await sessions.create({ agent: overrides, environment_id }).withResponse()
+    assert.deepEqual(started.data.agent.skills, [other])
+    assert.equal(started.response.headers.get('x-switchyard-ignored'), 'agent.skills[0].files')
     await assert.rejects(
       newAgent({ skills: [{ ...pinned, version: '7' }] }),
       /skills\[0\]\.version: skill .* no version 7/,

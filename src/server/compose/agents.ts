@@ -66,7 +66,8 @@ export function composeAgents(needs: Needs) {
     skillsFor: (caller: Caller, wanted: readonly WantedSkill[]) => skillsFor(caller, wanted, { skills, versions }),
     serve(app: FastifyInstance) {
       serveAgents(app, { agents, lastSessions: needs.lastSessions })
-      serveSkills(app, { skills, attachments })
+      const hasOtherFiles = (id: string, caller: Caller) => versions.hasOtherFiles(id, undefined, caller)
+      serveSkills(app, { skills, attachments, hasOtherFiles })
       serveSkillFolders(app, { skills, versions })
     },
   }

@@ -21,6 +21,8 @@ export interface FoundSkill {
   readonly content: string
   /** As the setup names it; undefined: the default version. */
   readonly version?: string | undefined
+  /** True for a folder with other files than SKILL.md, which agents do not get. */
+  readonly hasOtherFiles?: boolean
 }
 
 /** Inserts skill blocks into a prompt and finds them again. */

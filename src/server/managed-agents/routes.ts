@@ -15,7 +15,7 @@ import { archivedIn, statusesOf } from './statuses.ts'
 export function serveManagedAgents(app: FastifyInstance, { agents }: { agents: ManagedAgents }): void {
   bind(app, managedAgentRoutes.create, async ({ body }, caller, { actor, idempotency, ignore }) => {
     const agent = await agents.create(body, { caller, actor }, idempotency)
-    ignore(await agents.ignored(agent.id, caller))
+    ignore(await agents.ignored(agent.id, body, caller))
     return agent
   })
   bind(app, managedAgentRoutes.list, ({ query }, caller) => {
@@ -25,7 +25,7 @@ export function serveManagedAgents(app: FastifyInstance, { agents }: { agents: M
   bind(app, managedAgentRoutes.get, ({ params, query }, caller) => agents.get(params.agent_id, query.version, caller))
   bind(app, managedAgentRoutes.update, async ({ params, body }, caller, { actor, ignore }) => {
     const agent = await agents.update(params.agent_id, body, { caller, actor })
-    ignore(await agents.ignored(agent.id, caller))
+    ignore(await agents.ignored(agent.id, body, caller))
     return agent
   })
   bind(app, managedAgentRoutes.archive, ({ params }, caller, { actor }) =>

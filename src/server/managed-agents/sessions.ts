@@ -7,7 +7,6 @@ import type {
   ManagedSessionUpdate,
   ManagedStatus,
 } from '../../contract/managed-sessions.ts'
-import type { AgentStore } from '../agents/store.ts'
 import type { BudgetStore } from '../budgets/store.ts'
 import { transaction } from '../db/connect.ts'
 import { once, sqlOfClient } from '../db/once.ts'
@@ -17,31 +16,17 @@ import type { SessionStores } from '../memory-stores/session-stores.ts'
 import { AppError, notFound } from '../platform/errors.ts'
 import type { MetadataMap } from '../platform/metadata.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import type { SkillBlocks } from './agent-setup.ts'
-import type { ManagedAgents } from './agents.ts'
-import { runtimeKey } from './agents.ts'
-import type { Environments } from './environments.ts'
 import { usdOf } from './money.ts'
 import type { FileResources, PlannedFile } from './resources/file-resources.ts'
 import { changesOfSession, type SessionChanges } from './session-changes.ts'
 import type { SessionDetailsStore, SessionQuery } from './session-details-store.ts'
 import { toDialectSession } from './session-object.ts'
+import { createSessionPlan, type SessionPlanDeps } from './session-plan.ts'
 import type { SessionReading, SessionRow } from './session-reading.ts'
-import {
-  filesIn,
-  firstText,
-  onlyBuiltin,
-  overridesOf,
-  ownRuntime,
-  repositoryField,
-  repositoryOf,
-  storesIn,
-  type WantedAgent,
-  wantedAgent,
-} from './session-write.ts'
+import { filesIn, onlyBuiltin, ownRuntime, repositoryField, storesIn } from './session-write.ts'
 import type { ManagedVaults } from './vaults/managed-vaults.ts'
 
-interface Deps {
+interface Deps extends SessionPlanDeps {
   readonly pool: Pool
   readonly store: SessionDetailsStore
   readonly sessions: Pick<
@@ -53,21 +38,18 @@ interface Deps {
   /** Replaces its metadata, in the transaction of the client. */
   readonly setMetadata: (on: PoolClient, sessionId: string, metadata: MetadataMap) => Promise<void>
   readonly read: SessionReading
-  readonly agents: Pick<AgentStore, 'find' | 'version'>
-  readonly managedAgents: Pick<ManagedAgents, 'foundFor' | 'checkSetup'>
-  readonly environments: Pick<Environments, 'forSession'>
   readonly vaults: Pick<ManagedVaults, 'checkForSession'>
   readonly memoryStores: Pick<SessionStores, 'prepare' | 'attach'>
   readonly fileResources: FileResources
   readonly budgets: Pick<BudgetStore, 'find' | 'setLimits'>
-  readonly blocks: SkillBlocks
 }
 
 /** Our sessions as objects of the Managed Agents dialect. `Sessions` has the rules. */
 export type DialectSessions = ReturnType<typeof createDialectSessions>
 
 export function createDialectSessions(deps: Deps) {
-  const { pool, store, sessions, blocks, read } = deps
+  const { pool, store, sessions, read } = deps
+  const planOf = createSessionPlan(deps)
 
   const present = async (rows: readonly SessionRow[]): Promise<DialectSession[]> =>
     (await read(rows)).map(toDialectSession)
@@ -106,43 +88,6 @@ export function createDialectSessions(deps: Deps) {
     if (budget !== undefined) await setBudget(client, id, budget)
   }
 
-  /** Returns the environment fields that override the agent of a new session. */
-  async function changesOf({ id, version, setup }: WantedAgent, runtime: string | undefined, caller: Caller) {
-    if (!setup) return {}
-    const current = await deps.agents.find(id, caller.ownerScope)
-    if (!current) throw notFound('agent', id)
-    const wanted = version ?? current.config['pinned_version']
-    const chosen = typeof wanted === 'number' ? (await deps.agents.version(id, wanted))?.agent : current
-    if (!chosen) throw notFound('version', String(wanted))
-    const config = { ...chosen.config, runtime: runtime ?? chosen.config['runtime'] }
-    await deps.managedAgents.checkSetup(setup, { config, caller })
-    return overridesOf(chosen, setup, { blocks, found: await deps.managedAgents.foundFor(setup, caller) })
-  }
-
-  /** Returns the creation body of a session, with its first messages as they were sent. */
-  async function planOf(body: ManagedSessionCreate, caller: Caller) {
-    const { initial_events: events = [], metadata = {}, title = null } = body
-    const wanted = wantedAgent(body.agent)
-    const { id: environment_id, config } = await deps.environments.forSession(body.environment_id, caller)
-    const runtime = metadata[runtimeKey]
-    const changes = await changesOf(wanted, runtime, caller)
-    const prompt = firstText(events[0])
-    const plan = {
-      agent_id: wanted.id,
-      environment: { ...repositoryOf(body.resources), environment_id, config, ...changes },
-      metadata,
-      ...(wanted.version !== undefined && { agent_version: wanted.version }),
-      ...(title !== null && { title }),
-      ...(prompt !== undefined && { prompt }),
-      ...(runtime !== undefined && { runtime }),
-    }
-    const sent = events.map((event, at) => {
-      const place = `initial_events[${at}]`
-      return event.type === 'user.message' ? { content: event.content, place } : { outcome: event, place }
-    })
-    return { plan, environment_id, sent }
-  }
-
   /** Checks the vaults of a new session, and returns its memory stores and files. */
   async function suppliesOf({ vault_ids = [], resources }: ManagedSessionCreate, caller: Caller) {
     await deps.vaults.checkForSession(vault_ids, caller)
@@ -155,10 +100,16 @@ export function createDialectSessions(deps: Deps) {
   /** Checks a new session, and returns what it is created from. */
   async function prepared(body: ManagedSessionCreate, caller: Caller) {
     const supplies = await suppliesOf(body, caller)
-    const { plan, environment_id, sent } = await planOf(body, caller)
+    const { plan, environment_id, sent, ignoredFiles } = await planOf(body, caller)
     const [file] = filesIn(body.resources)
     if (file) await deps.fileResources.checkRuntime(await sessions.check(plan, caller), `${file.field}.type`)
-    return { ...supplies, plan, environment_id, messages: await sessions.prepareFirst(plan, sent, caller) }
+    return {
+      ...supplies,
+      plan,
+      environment_id,
+      ignoredFiles,
+      messages: await sessions.prepareFirst(plan, sent, caller),
+    }
   }
 
   /** Copies the files of a new session and queues its messages. Without its files there is no session. */
@@ -202,7 +153,7 @@ export function createDialectSessions(deps: Deps) {
      */
     async create(body: ManagedSessionCreate, caller: Caller, { idempotency, deploymentId }: Creation) {
       const { vault_ids = [], title } = body
-      const { plan, environment_id, stores, files, messages } = await prepared(body, caller)
+      const { plan, environment_id, stores, files, messages, ignoredFiles } = await prepared(body, caller)
       // A run works on the files of its start.
       const [first, later] = files.length > 0 ? [[], messages] : [messages, []]
       let publish = () => {}
@@ -230,7 +181,7 @@ export function createDialectSessions(deps: Deps) {
       if (files.length > 0) await fill?.(id)
       // The dialect calls a repository a resource.
       const named = ignored.map(field => field.replace(/^environment\.(repository|ref)$/, repositoryField(body)))
-      return { session: await get(id, caller), ignored: [...new Set(named)] }
+      return { session: await get(id, caller), ignored: [...new Set([...named, ...ignoredFiles])] }
     },
 
     /** Writes and logs only the fields that differ. */

@@ -61,8 +61,9 @@ export function startSkillsApp({ pool, db }: { readonly pool: Pool; readonly db:
   })
   const skills = createSkills({ store: skillStore(db), audit })
   serveAgents(app, { agents, lastSessions: async () => [] })
-  serveSkills(app, { skills, attachments: createAttachments({ skills, agents }) })
   const versions = createSkillVersions({ store: skillVersionStore(pool), audit })
+  const hasOtherFiles = (id: string, caller: Caller) => versions.hasOtherFiles(id, undefined, caller)
+  serveSkills(app, { skills, attachments: createAttachments({ skills, agents }), hasOtherFiles })
   serveSkillFolders(app, { skills, versions })
 
   async function call(caller: Name, line: string, payload?: object) {

@@ -127,6 +127,12 @@ export function skillVersionStore(pool: Pool) {
       return rowsOf(text, [skill_id, number])
     },
 
+    /** Reports whether a version has other files than SKILL.md. */
+    async hasOtherFiles(skillId: string, number: number): Promise<boolean> {
+      const text = `select from skill_files where skill_id = $1 and number = $2 and path <> 'SKILL.md' limit 1`
+      return (await rowsOf(text, [skillId, number])).length > 0
+    },
+
     /** Inserts a skill with its first version. */
     async insertSkill(sql: RunSql, { id, owner, displayName, version }: NewSkill): Promise<void> {
       const { name, description, content, files } = version

@@ -91,6 +91,13 @@ export function createSkillVersions({ store, audit }: Deps) {
       return store.versions(caller.principal, id, page)
     },
 
+    /** Reports whether a version has other files than SKILL.md, which agents do not get. Undefined: the default one. */
+    async hasOtherFiles(id: string, ref: string | undefined, caller: Caller): Promise<boolean> {
+      const number =
+        ref === undefined ? (await get(id, caller)).default_version : (await version(id, ref, caller)).number
+      return store.hasOtherFiles(id, number)
+    },
+
     /** Adds a skill with its first version. */
     async create(folder: SkillFolder, displayName: string | undefined, by: By): Promise<SkillHead> {
       const { principal: owner } = by.caller

@@ -13,9 +13,15 @@ export interface WantedSkill {
   readonly field: string
 }
 
+/** The skill with the content of the wanted version. */
+export interface FoundSkill extends BlockSource {
+  /** True for a folder with other files than SKILL.md. */
+  readonly hasOtherFiles: boolean
+}
+
 interface Library {
   readonly skills: Pick<Skills, 'among'>
-  readonly versions: Pick<SkillVersions, 'version'>
+  readonly versions: Pick<SkillVersions, 'version' | 'hasOtherFiles'>
 }
 
 /**
@@ -26,16 +32,17 @@ export async function skillsFor(
   caller: Caller,
   wanted: readonly WantedSkill[],
   library: Library,
-): Promise<BlockSource[]> {
+): Promise<FoundSkill[]> {
   const { skills, versions } = library
   const ids = wanted.map(({ id }) => id)
   const found = new Map((await skills.among(caller, ids)).map(skill => [skill.id, skill]))
-  const sources: BlockSource[] = []
+  const sources: FoundSkill[] = []
   for (const { id, version, field } of wanted) {
     const skill = found.get(id)
     if (!skill) continue
     const { content } = version === undefined ? skill : await pinned({ id, version, field })
-    sources.push({ id, name: skill.name, content, version })
+    const hasOtherFiles = await versions.hasOtherFiles(id, version, caller)
+    sources.push({ id, name: skill.name, content, version, hasOtherFiles })
   }
   return sources
 
