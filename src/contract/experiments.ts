@@ -99,6 +99,7 @@ const CaseError = named(
       Type.Literal('stopped'),
       Type.Literal('timed_out'),
       Type.Literal('budget_reached'),
+      Type.Literal('approval_required'),
       Type.Literal('grader_error'),
     ]),
     message: Type.String(),

@@ -151,7 +151,11 @@ const listQuery = Type.Object({
   include_disabled: Type.Optional(
     Type.Boolean({ description: 'Includes disabled memories in results of `q` and `tag`' }),
   ),
-  track: Type.Optional(Type.Boolean({ description: 'False: a search does not increase `times_applied`' })),
+  track: Type.Optional(
+    Type.Boolean({
+      description: 'False: a search does not increase `times_applied`; that of a key with the role `viewer` never does',
+    }),
+  ),
 })
 export type MemoryQuery = Static<typeof listQuery>
 

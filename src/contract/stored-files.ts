@@ -85,7 +85,7 @@ export const storedFileRoutes = {
     }),
     responses: { 200: Type.Union([OpenAiFile, AnthropicFile]) },
     summary: 'Upload a file',
-    description: `Stores a file for model requests, prompts of sessions and batches. The body is written to the store while it arrives. Only the principal of the key sees the file; all its files together are limited by \`limits.files_bytes\`. ${shapes}`,
+    description: `Stores a file for model requests, prompts of sessions and batches. The body is written to the store while it arrives. Only the principal of the key sees the file; all its files together are limited by \`limits.files_bytes\`. Accepts \`Idempotency-Key\`. ${shapes}`,
   }),
   list: route({
     ...base,

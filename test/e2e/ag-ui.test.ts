@@ -6,6 +6,7 @@ import { after, test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { Session } from '../../src/contract/sessions.ts'
 import { clientShell } from '../clients/shell.ts'
+import { doing, fakeProgram } from '../support/acp/acp-rig.ts'
 import { type AgUiEvent, type FrontEnd, frontEnd } from '../support/ag-ui/ag-ui-client.ts'
 import { notBehindProxy } from '../support/contract/contract-tests.ts'
 import { holderOf } from '../support/keys/virtual-keys.ts'
@@ -20,9 +21,13 @@ import { type Recorded, startScriptedUpstream } from '../support/upstream/script
 
 const upstream = await startScriptedUpstream()
 const { url: databaseUrl } = await freshDatabase()
-const config = JSON.stringify({ ...JSON.parse(configFor(upstream)), demo: true })
+const runtime_harnesses = [{ alias: 'fake', api_spec: 'acp', command: ['node', fakeProgram], sandbox: 'none' }]
+const config = JSON.stringify({ ...JSON.parse(configFor(upstream)), demo: true, runtime_harnesses })
 const service = await startService({ databaseUrl, config })
+/** Another replica, which runs no sessions. */
+const elsewhere = await startService({ databaseUrl, config, env: { SWITCHYARD_ROLE: 'api' } })
 after(async () => {
+  await elsewhere.stop()
   await service.stop()
   await upstream.stop()
 })
@@ -225,10 +230,86 @@ test('a lost connection does not stop the run, and the same run id follows it ag
   assert.deepEqual(textsOf(chat), [whole], 'also after its end')
   assert.equal(third.at(-1)?.type, 'RUN_FINISHED')
   assert.equal(upstream.requests.length, before + 1, 'the model was called once')
-
+  assert.deepEqual(outcomeOf(await chat.prompt(saying({ text: 'Next.' }))), { type: 'success' })
+  assert.deepEqual(textsOf(chat), [whole, 'Next.'])
   const input = { threadId: chat.agent.threadId, runId, messages: [user('Another')] }
   const [status, text] = await rejected(input)
   assert.deepEqual([status, text.includes(`runId ${runId} was used for another input`)], [409, true], text)
+})
+
+test('on two replicas: a run that the other one executes is shown as a whole, and results come in at either', async () => {
+  const far = await frontEnd(elsewhere, agent)
+  const [first, second] = ['One two three four five six seven.', 'Eight nine ten eleven twelve thirteen.']
+  const tools = [readFile]
+  const answers = [
+    { text: first, pauseAtFrame: 5, ...reading('a.txt') },
+    { text: second, pauseAtFrame: 5 },
+  ]
+  const asking = far.prompt(saying(...answers), { tools })
+  await eventually(() => textsOf(far).length > 0)
+  assert.notEqual(textsOf(far)[0], first, 'the text comes in pieces')
+  upstream.release()
+  const asked = await asking
+  const call = far.agent.messages.flatMap(({ toolCalls = [] }) => toolCalls)[0] ?? assert.fail()
+  assert.deepEqual(outcomeOf(asked), { type: 'success', pendingToolCallIds: [call.id] })
+
+  const result = { id: 'result', role: 'tool', toolCallId: call.id, content: 'basic 10 EUR' }
+  const known = { threadId: far.agent.threadId, initialMessages: [...far.agent.messages, result] }
+  const near = await frontEnd(service, agent, known)
+  const runId = crypto.randomUUID()
+  // The front-end no longer has the tool.
+  const answering = near.run({ runId })
+  await eventually(() => textsOf(near).length > 1)
+  far.agent.addMessage(result)
+  const following = far.run({ runId })
+  await eventually(() => typesOf(far.events).includes('MESSAGES_SNAPSHOT'))
+  upstream.release()
+  for (const events of await Promise.all([answering, following]))
+    assert.deepEqual(outcomeOf(events), { type: 'success' })
+  assert.deepEqual(textsOf(near), [first, second])
+  assert.deepEqual(textsOf(far), [first, second])
+  assert.match(JSON.stringify(lastRequest().body['messages']), /basic 10 EUR/)
+  assert.doesNotMatch(JSON.stringify(lastRequest().body['tools']), /read_file/)
+})
+
+test('a prompt of another client does not get the front-end, and its questions are not asked there', async () => {
+  const chat = await frontEnd(service, careful)
+  const tools = [readFile]
+  const id = sessionOf(await chat.prompt(saying({ text: 'Hello.' }), { tools }))
+  const parts = [{ type: 'text', text: saying(bash('echo other'), { text: 'Other.' }) }]
+  const sent = { model: { modelID: 'scripted' }, parts }
+  assert.equal((await send(service, `POST /session/${id}/prompt_async`, { body: sent })).status, 204)
+  const [approval] = await eventually(async () => {
+    const line = `GET /api/approvals?session_id=${id}&state=pending`
+    const { approvals } = await sendOk<{ approvals: { id: string }[] }>(service, line)
+    return approvals.length > 0 && approvals
+  })
+  assert.doesNotMatch(JSON.stringify(lastRequest().body['tools']), /read_file/)
+  const waiting = chat.prompt(saying({ text: 'Mine.' }), { tools })
+  await eventually(() => typesOf(chat.events).filter(type => type === 'RUN_STARTED').length === 2)
+  await sendOk(service, `POST /api/approvals/${approval?.id}`, { body: { result: 'allow' } })
+  assert.deepEqual(outcomeOf(await waiting), { type: 'success' })
+  assert.deepEqual(textsOf(chat), ['Hello.', 'Mine.'])
+  assert.match(JSON.stringify(lastRequest().body['tools']), /read_file/)
+})
+
+test('an agent of another runtime: texts and tool calls, and what it cannot use is reported', async () => {
+  const chat = await frontEnd(service, await newAgent({ config: { runtime: 'fake' } }))
+  const call = { toolCallId: 'c1', title: 'List', kind: 'execute', rawInput: { command: 'ls' } }
+  const content = [{ type: 'content', content: { type: 'text', text: 'a.txt' } }]
+  const steps = [
+    { say: 'Listing.' },
+    { update: { sessionUpdate: 'tool_call', status: 'in_progress', ...call } },
+    { update: { sessionUpdate: 'tool_call_update', toolCallId: 'c1', status: 'completed', content } },
+    { say: 'Listed.' },
+  ]
+  const events = await chat.prompt(doing(...steps), { tools: [readFile], context: [{ description: 'A', value: 'b' }] })
+  assert.deepEqual(outcomeOf(events), { type: 'success' })
+  assert.deepEqual(textsOf(chat), ['Listing.', 'Listed.'])
+  const started = events.find(({ type }) => type === 'TOOL_CALL_START')
+  const ended = events.find(({ type }) => type === 'TOOL_CALL_RESULT')
+  assert.deepEqual([started?.['toolCallId'], ended?.['content']], [ended?.['toolCallId'], 'a.txt'])
+  assert.equal(chat.headers().get('x-switchyard-ignored'), 'tools, context')
 })
 
 test('two requests at once with one run start it once', async () => {

@@ -235,6 +235,21 @@ test('each bad grader and session is a clear result of its case, and all others 
   assert.match(nonsense?.error?.message ?? '', /did not answer with a score/)
 })
 
+test('a case whose agent asks for an approval ends at once, and names the tool', async () => {
+  const tools = [{ type: 'bash', permission_policy: { type: 'always_ask' } }]
+  const body = { name: 'Careful', owner_id: 'team', system: 'version 1', tools }
+  const careful = await ok<Agent>('POST /api/agents', body)
+  const experiment = await ran({ dataset_id, agent_id: careful.id })
+  for (const { state, error, session_id } of Object.values(await resultsOf(experiment))) {
+    assert.deepEqual([state, error?.type], ['error', 'approval_required'])
+    assert.match(error?.message ?? '', /^tool bash requires an approval/)
+    const { approvals } = await ok<{ approvals: unknown[] }>(
+      `GET /api/approvals?session_id=${session_id}&state=pending`,
+    )
+    assert.deepEqual(approvals, [])
+  }
+})
+
 test('a case with a secret is rejected by name, or stored without it', async () => {
   const { id } = await ok<{ id: string }>('POST /api/datasets', { name: 'Secrets' })
   const secret = 'sk-0123456789abcdefghij'

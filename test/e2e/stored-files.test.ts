@@ -196,8 +196,10 @@ test('a provider that stores files gets a file once, and again when it has lost 
   assert.equal((await send(service, 'POST /v1/chat/completions', { body: chat })).status, 200)
   assert.match(lastAsked().text, /"file":\{"file_id":"theirs_\d+"\}/)
   assert.ok(upstream.uploads.at(-1)?.includes('name="purpose"\r\n\r\nuser_data'))
-  const response = { model: 'gpt', input: [{ role: 'user', content: [{ type: 'input_file', file_id: id }] }] }
+  const tools = [{ type: 'code_interpreter', container: { type: 'auto', file_ids: [id] } }]
+  const response = { model: 'gpt', tools, input: [{ role: 'user', content: [{ type: 'input_file', file_id: id }] }] }
   assert.equal((await send(service, 'POST /v1/responses', { body: response })).status, 200)
+  assert.match(lastAsked().text, /"file_ids":\["theirs_\d+"\]/)
   assert.equal(upstream.uploads.length, before + 5)
 
   assert.equal((await ask(asking('other', document(id)))).status, 200)
@@ -296,6 +298,7 @@ test('bad uploads are rejected with the reason, and nothing of them is left', as
     [[{ name: 'file', content: 'text' }, purpose], 400, /form field file has no filename/],
     [[{ ...fileField('a'), name: 'document' }, purpose], 400, /form field \\"document\\" is a file; send the file as/],
     [[fileField(''), purpose], 400, /file is empty/],
+    [[fileField(big), { ...purpose, content: 'x'.repeat(2_000_000) }], 400, /form field purpose exceeds 1000 bytes/],
     [
       [fileField(big), purpose, { name: 'expires_after[seconds]', content: '9' }],
       400,
@@ -315,6 +318,21 @@ test('bad uploads are rejected with the reason, and nothing of them is left', as
   assert.match(await lyingUpload(600 * 1024 * 1024), /^HTTP\/1\.1 413 [\s\S]*file exceeds 536870912 bytes/)
   const unknown = await upload(formOf([fileField('a'), purpose, { name: 'colour', content: 'red' }]))
   assert.deepEqual([unknown.status, unknown.headers['x-switchyard-ignored']], [200, 'colour'])
+  assert.equal(await leftovers(), 0)
+})
+
+test('an upload that is repeated with its Idempotency-Key makes one file', async () => {
+  const headers = { 'idempotency-key': 'upload once' }
+  const form = formOf([fileField('once', 'once.txt'), purpose])
+  const [first, second] = await Promise.all([upload(form, headers), upload(form, headers)])
+  const id = first.json<{ id: string }>().id
+  assert.deepEqual([first.status, second.status, second.json<object>()], [200, 200, first.json<object>()])
+  const inAnthropics = await upload(form, { ...headers, 'anthropic-version': '2023-06-01' })
+  assert.deepEqual([inAnthropics.status, inAnthropics.json<{ id: string }>().id], [200, id])
+  const other = await upload(formOf([fileField('twice', 'once.txt'), purpose]), headers)
+  assert.deepEqual([other.status, /Idempotency-Key was already used/.test(other.text)], [422, true], other.text)
+  assert.equal((await upload(form, { 'idempotency-key': 'x'.repeat(256) })).status, 400)
+  assert.equal((await rowsOf(`select from files where filename = 'once.txt'`)).length, 1)
   assert.equal(await leftovers(), 0)
 })
 

@@ -29,6 +29,7 @@ const samples: Readonly<Record<string, string>> = {
   a2a_task_id: 'msg_4f9a2c7d10',
   alias: 'team-opencode',
   approval_id: 'evt_4f9a2c7d10',
+  background_response_id: 'response_4f9a2c7d10',
   batch_file_id: 'file_4f9a2c7d10',
   base_experiment_id: 'exp_3d8b1c6e0f',
   budgeted_agent_id: 'agent_4f9a2c7d10',

@@ -18,7 +18,7 @@ export const gatewayExamples: Examples = {
   'openai.responses': { body: { model: 'demo', input: 'Say hello' } },
   'openai.countResponse': { body: { model: 'demo', input: 'Say hello' } },
   'openai.compactResponse': { body: { model: 'openai/gpt-5.2', input: 'Say hello' } },
-  'openai.cancelResponse': { notRun: 'whether the response has ended by then depends on the time' },
+  'openai.cancelResponse': { params: { response_id: '{background_response_id}' } },
   'openai.embeddings': { body: { model: 'openai/text-embedding-3-small', input: 'hello' } },
   'openai.completions': { body: { model: 'openai/gpt-3.5-turbo-instruct', prompt: 'Say hello' } },
   'openai.moderations': { body: { model: 'openai/omni-moderation-latest', input: 'hello' } },

@@ -15,8 +15,10 @@ interface Deps {
 
 /** The front-ends that the threads of AG-UI give to their sessions. */
 export const createFrontEnds = ({ pool, store }: Deps): FrontEnds => ({
-  async of({ id, environment }) {
-    const content = environment[threadField] === undefined ? undefined : await store.content(id)
+  async of({ id, environment }, promptId) {
+    if (environment[threadField] === undefined) return undefined
+    if (promptId !== undefined && !(await store.hasSent(id, promptId))) return undefined
+    const content = await store.content(id)
     if (!content) return undefined
     const { front_end, state } = content
     const update = (change: (value: unknown) => unknown) =>

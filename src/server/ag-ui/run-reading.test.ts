@@ -248,6 +248,15 @@ test('events of other prompts do not belong to the run', () => {
   assert.deepEqual(types, ['TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT', 'TEXT_MESSAGE_END', 'RUN_FINISHED'])
 })
 
+test('questions of other prompts are not those of the run', () => {
+  const other = { ...running, prompt_id: 'msg_0' }
+  const asksOther = { ...asks('evt_3'), prompt_id: 'msg_0' }
+  const { types, reading } = readingOf([other, message, asking, asksOther])
+  assert.deepEqual([types, reading.questions, reading.isUnfinished], [[], [], true])
+  const after = readingOf([message, running, said, idle(), other, asking, { ...asks('evt_6'), prompt_id: 'msg_0' }])
+  assert.deepEqual(after.reading.questions, [])
+})
+
 test('a prompt that joins a running turn shows the turn from there, and ends with it', () => {
   const other = { ...running, prompt_id: 'msg_0' }
   const joined = { ...requested, prompt_ids: ['msg_1'] }

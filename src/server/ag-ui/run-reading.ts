@@ -79,16 +79,16 @@ export class RunReading {
 
   /** Reads an event before the start of the run, or after its end. */
   recall(event: SessionEvent): void {
-    this.#calls.take(event)
     this.#notice(event)
+    this.#takeCall(event)
     this.#ended(event)
   }
 
   /** Returns the events that an event of the log makes. */
   take(event: SessionEvent): AgUiEvent[] {
     if (this.#isOver) return []
-    this.#calls.take(event)
     this.#notice(event)
+    this.#takeCall(event)
     const end = this.#ended(event)
     if (end) return this.#end(end)
     return this.#isInRun ? this.#inRun(event) : []
@@ -120,6 +120,11 @@ export class RunReading {
       this.#joined.add(this.#running)
       this.#isInRun = true
     }
+  }
+
+  /** Questions of other prompts are for the clients that have sent these. */
+  #takeCall(event: SessionEvent): void {
+    if (this.#isInRun || awaitedApprovals(event).length === 0) this.#calls.take(event)
   }
 
   /** Returns how the last prompt of the run has ended; undefined while one is open. */

@@ -68,6 +68,12 @@ export function threadStore(pool: Pool) {
       return (await pool.query<ThreadContent>({ name: 'front_end_of', text, values: [sessionId] })).rows[0]
     },
 
+    /** True when a run of the thread has sent the prompt. */
+    async hasSent(sessionId: string, promptId: string): Promise<boolean> {
+      const text = 'select from ag_ui_runs where session_id = $1 and $2 = any (prompt_ids) limit 1'
+      return (await pool.query({ name: 'front_end_sent', text, values: [sessionId, promptId] })).rowCount === 1
+    },
+
     async setContent(on: Queryable, sessionId: string, { front_end, state }: ThreadContent): Promise<void> {
       const text = 'update ag_ui_threads set front_end = $2, state = $3 where session_id = $1'
       await on.query(text, [sessionId, JSON.stringify(front_end), jsonOf(state)])

@@ -3,6 +3,7 @@ import { closestTo } from '../platform/closest.ts'
 import { durationMs } from '../platform/durations.ts'
 import type { LogSinkSettings } from './config.ts'
 import { isUnsendable } from './providers.ts'
+import { requestHeaders } from './request-headers.ts'
 import { type Shape, text, whole } from './yaml-shape.ts'
 
 /** An entry of `log_sinks` in the file. */
@@ -129,29 +130,11 @@ function remoteSink(
   if (bearer !== undefined && isUnsendable(bearer)) reportAt('.bearer is not a valid header value', 'bearer')
   if (bearerVaultKey !== undefined && !/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}$/.test(bearerVaultKey))
     reportAt('.bearer_vault_key must be the name of a vault entry', 'bearer_vault_key')
-  const isAuthorized = bearer !== undefined || bearerVaultKey !== undefined
-  const checked = checkedHeaders(headers, isAuthorized, reportAt)
+  const checked = requestHeaders(headers, (name, problem) => reportAt(`.headers.${name} ${problem}`, 'headers'))
+  if ('authorization' in checked && (bearer !== undefined || bearerVaultKey !== undefined))
+    reportAt('.headers.authorization and bearer exclude each other; remove one', 'headers')
   if (url === undefined || problem !== undefined || !format) return undefined
   return { ...base, type, url, format, headers: checked, bearer, bearerVaultKey }
-}
-
-/** Headers that depend on the connection or the body. */
-const ownHeaders = new Set(['host', 'connection', 'content-length', 'content-type', 'transfer-encoding', 'expect'])
-
-function checkedHeaders(headers: LogSinkEntry['headers'], isAuthorized: boolean, reportAt: ReportAt) {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([given, value]) => {
-      const name = given.toLowerCase()
-      if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || ownHeaders.has(name))
-        reportAt(`.headers.${given} cannot be set`, 'headers')
-      else if (name === 'authorization' && isAuthorized)
-        reportAt(`.headers.${given} and bearer exclude each other; remove one`, 'headers')
-      else if (value !== undefined && isUnsendable(value))
-        reportAt(`.headers.${given} is not a valid header value`, 'headers')
-      // A value of a wrong type was reported while the file was parsed.
-      return value === undefined ? [] : [[name, value] as const]
-    }),
-  )
 }
 
 /** An end that has passed is only a warning: it must not stop a service that starts again later. */

@@ -3,6 +3,7 @@ import type { Deployment } from './config.ts'
 import { checkedBaseModel, figuresOf } from './figures-of-model.ts'
 import type { ModelEntry, ModelParams } from './model-shape.ts'
 import { isUnsendable } from './providers.ts'
+import { requestHeaders } from './request-headers.ts'
 import { checkedRoute } from './route-of-model.ts'
 import type { ReportAt } from './yaml-shape.ts'
 
@@ -46,7 +47,9 @@ export function checkedEntry({
     alias,
     ...target,
     apiKey: checkedKey(params.api_key ?? (isOwnAddress ? keyOf(route.provider) : undefined), inside),
-    headers: checkedHeaders(params.headers ?? {}, inside),
+    headers: requestHeaders(params.headers ?? {}, (name, problem) =>
+      inside(`headers.${name} ${problem}`, 'headers', name),
+    ),
     weight: params.weight ?? 1,
     ...accessOf({ params, route, mayReadFiles, reportAt: inside }),
     ...figuresOf({ params, provider: route.provider, reportAt: inside }),
@@ -95,27 +98,4 @@ function checkedKey(key: string | undefined, reportAt: ReportAt): string | undef
   if (key !== undefined && isUnsendable(key))
     reportAt('api_key is empty or contains a character that is not allowed in an HTTP header', 'api_key')
   return key
-}
-
-/** Headers that depend on the connection or the body. */
-const ownHeaders = new Set([
-  'host',
-  'connection',
-  'content-length',
-  'content-type',
-  'transfer-encoding',
-  'accept-encoding',
-])
-
-function checkedHeaders(headers: NonNullable<ModelParams['headers']>, reportAt: ReportAt): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) => {
-      const isName = /^[\w!#$%&'*+.^`|~-]+$/.test(name)
-      if (!isName || ownHeaders.has(name.toLowerCase())) reportAt(`headers.${name} cannot be set`, 'headers', name)
-      else if (value !== undefined && isUnsendable(value))
-        reportAt(`headers.${name} is not a valid header value`, 'headers', name)
-      // A value of a wrong type was reported while the file was parsed.
-      return value === undefined ? [] : [[name.toLowerCase(), value] as const]
-    }),
-  )
 }

@@ -49,7 +49,15 @@ const rejected = [
   ],
   [
     'telemetry: { otlp: { endpoint: "http://c", headers: { "bad name": x } } }',
-    '1: telemetry.otlp.headers.bad name is not a valid HTTP header',
+    '1: telemetry.otlp.headers.bad name cannot be set',
+  ],
+  [
+    'telemetry: { otlp: { endpoint: "http://c", headers: { Content-Type: x } } }',
+    '1: telemetry.otlp.headers.Content-Type cannot be set',
+  ],
+  [
+    'telemetry: { otlp: { endpoint: "http://c", headers: { a: "" } } }',
+    '1: telemetry.otlp.headers.a is not a valid header value',
   ],
 ] as const
 

@@ -1,5 +1,6 @@
 import type { ListenAddress, MetricsSettings, OtlpSettings, TelemetrySettings } from './config.ts'
 import type { ConfigFile, Place } from './file.ts'
+import { requestHeaders } from './request-headers.ts'
 
 interface Reading {
   readonly file: ConfigFile
@@ -39,10 +40,7 @@ function otlpOf(otlp: OtlpBlock, { file, report }: Reading): OtlpSettings | unde
   const { endpoint, headers = {}, logs = false, propagate = false, sample = 1 } = otlp
   const place = file.place(['telemetry', 'otlp'])
   if (sample > 1) report('telemetry.otlp.sample must be a number from 0 to 1', place)
-  for (const [name, value] of Object.entries(headers)) {
-    if (!/^[\w-]+$/.test(name) || (value !== undefined && !/^[\x20-\x7e]*$/.test(value)))
-      report(`telemetry.otlp.headers.${name} is not a valid HTTP header`, place)
-  }
+  const checked = requestHeaders(headers, (name, text) => report(`telemetry.otlp.headers.${name} ${text}`, place))
   if (endpoint === undefined) {
     report('telemetry.otlp needs an endpoint, such as http://localhost:4318', place)
     return undefined
@@ -51,7 +49,7 @@ function otlpOf(otlp: OtlpBlock, { file, report }: Reading): OtlpSettings | unde
   if (problem !== undefined) report(`telemetry.otlp.endpoint ${problem}`, place)
   return {
     endpoint: endpoint.replace(/\/+$/, ''),
-    headers: Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value ? [[name, value]] : []))),
+    headers: checked,
     exportsLogs: logs,
     propagates: propagate,
     sample: Math.min(1, sample),

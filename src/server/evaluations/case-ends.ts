@@ -77,6 +77,11 @@ function stopOf(ended: EndedCase, message: string | undefined): CaseResult | und
       return failure('timed_out', `the session was stopped after ${ended.case_timeout_seconds} s`)
     case 'budget_reached':
       return failure('budget_reached', 'the session has used its part of the budget')
+    case 'approval_required':
+      return failure(
+        'approval_required',
+        `tool ${ended.asking_tool ?? 'of the agent'} requires an approval, for which an experiment does not wait; set its permission policy to always_allow or always_deny, or use replay`,
+      )
     case null:
   }
   if (ended.prompt_state === 'error') return failure('session_failed', message ?? 'a prompt of the session failed')

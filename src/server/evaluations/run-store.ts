@@ -48,7 +48,7 @@ interface CaseToStop {
   readonly reason: StopReason
 }
 
-type StopReason = 'cancelled' | 'timed_out' | 'budget_reached'
+type StopReason = 'cancelled' | 'timed_out' | 'budget_reached' | 'approval_required'
 
 /** A case whose session has ended, as claimed by a process. */
 export interface EndedCase {
@@ -61,6 +61,8 @@ export interface EndedCase {
   readonly key_id: string | null
   readonly agent_id: string | null
   readonly stop_reason: StopReason | null
+  /** The tool whose call asked last for an approval; null without such a call. */
+  readonly asking_tool: string | null
   readonly case_timeout_seconds: number
   /** State of the first prompt that is not done; null when all are. */
   readonly prompt_state: 'error' | 'cancelled' | null
@@ -92,6 +94,10 @@ const settleMs = 500
 const isOpen = (session: string) => `exists (
   select from prompts p where p.session_id = ${session} and p.state in ('waiting', 'running'))`
 
+/** A session with the sessions of the agents that it has called. */
+const withCalled = (session: string) => `
+  select ${session}::text union all select id from sessions where ancestors <> '{}' and ancestors @> array[${session}::text]`
+
 /** Experiments that share the processes take turns. */
 const nextText = `
   select e.id, e.name, e.owner_id, e.principal, e.key_id, e.agent_id, e.agent_version, e.model, e.system, e.replay,
@@ -112,6 +118,9 @@ const toStopText = `
       when exists (
         select from waits w where w.session_id = c.session_id and w.kind = 'budget' and w.scope = 'session' and w.scope_id = c.session_id
       ) then 'budget_reached'
+      when exists (
+        select from approvals a where a.state = 'pending' and a.session_id in (${withCalled('c.session_id')})
+      ) then 'approval_required'
       when not exists (select from waits w where w.session_id = c.session_id and w.kind = 'freeze') and (
         select min(p.started_at) from prompts p where p.session_id = c.session_id
       ) < clock_timestamp() - e.case_timeout_seconds * interval '1 second' then 'timed_out' end as reason
@@ -136,6 +145,8 @@ const claimText = `
     e.case_timeout_seconds,
     (select p.state from prompts p where p.session_id = c.session_id and p.state in ('error', 'cancelled') order by p.position limit 1)
       as prompt_state,
+    (select a.name from approvals a where a.session_id in (${withCalled('c.session_id')}) order by a.created_at desc limit 1)
+      as asking_tool,
     (select p.id from prompts p where p.session_id = c.session_id order by p.position desc limit 1) as prompt_id,
     (select p.run_id from prompts p where p.session_id = c.session_id order by p.position desc limit 1) as run_id`
 
@@ -145,8 +156,7 @@ const finishText = `
     select sum(u.cost_usd) as cost_usd, count(*) filter (where u.cost_usd is null) as unpriced_calls,
            coalesce(sum(u.input_tokens + u.cache_read_tokens + u.cache_write_5m_tokens + u.cache_write_1h_tokens), 0) as input_tokens,
            coalesce(sum(u.output_tokens), 0) as output_tokens
-    from usage u where u.session_id in (
-      select $9::text union all select id from sessions where ancestors <> '{}' and ancestors @> array[$9::text])
+    from usage u where u.session_id in (${withCalled('$9')})
   ), ran as (
     select extract(epoch from max(ended_at) - min(started_at)) * 1000 as duration_ms from prompts where session_id = $9::text
   )

@@ -96,4 +96,5 @@ const reasons = {
   cancelled: 'the experiment was cancelled',
   timed_out: 'the case of the experiment took too long',
   budget_reached: 'the case of the experiment has used its part of the budget',
+  approval_required: 'a tool call requires an approval, for which an experiment does not wait',
 } as const

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { transaction } from '../db/connect.ts'
-import { type RunSql, sqlOfClient } from '../db/once.ts'
+import { type OnceKey, once, type RunSql, sqlOfClient } from '../db/once.ts'
 import { AppError } from '../platform/errors.ts'
 
 /** A stored file without its content. */
@@ -87,10 +87,13 @@ export function fileStore(pool: Pool) {
   return {
     bytesOf: (owner: string): Promise<number> => bytesIn((text, values) => pool.query(text, [...values]), owner),
 
-    /** Stores a file unless `check`, which gets the bytes of the owner's other files, throws. */
-    insert(file: NewStoredFile, { check, onChange }: Inserting): Promise<StoredFile> {
+    /**
+     * Stores a file unless `check`, which gets the bytes of the owner's other files, throws. Returns the file of the first
+     * request with the idempotency key instead if there is one.
+     */
+    async insert(file: NewStoredFile, { check, onChange, idempotency }: Inserting): Promise<StoredFile> {
       const { id, owner, purpose, filename, media_type, bytes, sha256, pieces, expiresInS } = file
-      return changing(async sql => {
+      const insertFile = async (sql: RunSql): Promise<StoredFile> => {
         // Concurrent uploads of an owner must not exceed the limit together.
         await sql(`select pg_advisory_xact_lock(hashtextextended('files ' || $1, 0))`, [owner])
         check(await bytesIn(sql, owner))
@@ -107,7 +110,8 @@ export function fileStore(pool: Pool) {
           )
         await onChange(sql, stored)
         return stored
-      })
+      }
+      return ofAnswer(await changing(sql => once(sql, idempotency, async () => toAnswer(await insertFile(sql)))))
     },
 
     /** Returns those of the given files that belong to the owner. */
@@ -154,4 +158,18 @@ export function fileStore(pool: Pool) {
 interface Inserting {
   readonly check: (otherBytes: number) => void
   readonly onChange: OnFileChange
+  readonly idempotency: OnceKey | undefined
 }
+
+/** Returns a file as JSON can store it for a repeated request. */
+const toAnswer = ({ created_at, expires_at, ...rest }: StoredFile) => ({
+  ...rest,
+  created_at: created_at.toISOString(),
+  expires_at: expires_at?.toISOString() ?? null,
+})
+
+const ofAnswer = ({ created_at, expires_at, ...rest }: ReturnType<typeof toAnswer>): StoredFile => ({
+  ...rest,
+  created_at: new Date(created_at),
+  expires_at: expires_at === null ? null : new Date(expires_at),
+})

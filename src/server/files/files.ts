@@ -1,5 +1,7 @@
 import type { Audit } from '../audit/audit.ts'
+import type { OnceKey } from '../db/once.ts'
 import type { Actor } from '../http/caller.ts'
+import { digestOf } from '../platform/digest.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Blobs } from '../workspaces/blobs.ts'
@@ -51,6 +53,8 @@ export interface FileBy {
   /** Principal of a caller. */
   readonly owner: string
   readonly actor: Actor
+  /** Identifies the request, so that a repeat returns its file. */
+  readonly idempotency?: Omit<OnceKey, 'bodyHash'> | undefined
 }
 
 /**
@@ -110,14 +114,21 @@ export function createFiles({ store, blobs, storeContent, audit, maxOwnerBytes }
     }
   }
 
-  /** Makes a file of received content. When it fails, the content is deleted. */
+  /**
+   * Makes a file of received content. When it fails, or repeats an earlier request, the content is deleted. Errors:
+   * `payload_too_large`, `idempotency_mismatch`.
+   */
   async function add(received: ReceivedContent, fields: FileFields, by: FileBy): Promise<StoredFile> {
     const { id, size: bytes, sha256, pieces, start } = received
     const { purpose, filename, mediaType, expiresInS } = fields
     try {
       const media_type = mediaTypeOf({ filename, mediaType, start })
       const file = { id, owner: by.owner, purpose, filename, media_type, bytes, sha256, pieces, expiresInS }
-      return await store.insert(file, { check: checkOwner(by.owner, bytes), onChange: recorded('create', by) })
+      const idempotency = by.idempotency && { ...by.idempotency, bodyHash: hashOf(received, fields) }
+      const check = checkOwner(by.owner, bytes)
+      const stored = await store.insert(file, { check, onChange: recorded('create', by), idempotency })
+      if (stored.id !== id) await store.discard(id)
+      return stored
     } catch (error) {
       await store.discard(id)
       throw error
@@ -147,6 +158,10 @@ export function createFiles({ store, blobs, storeContent, audit, maxOwnerBytes }
 }
 
 const startBytes = 64
+
+/** Returns the SHA-256 of what an upload contains, whatever the boundary of its form. */
+const hashOf = ({ sha256 }: ReceivedContent, { purpose, filename, mediaType, expiresInS }: FileFields): Buffer =>
+  digestOf(JSON.stringify([sha256, purpose, filename, mediaType ?? null, expiresInS ?? null]))
 
 const publicFields = ({ filename, purpose, media_type, bytes, sha256, expires_at }: StoredFile) => ({
   filename,

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Input } from '../../contract/route.ts'
 import { storedFileRoutes } from '../../contract/stored-files.ts'
 import { actorOf, bind } from '../http/bind.ts'
+import { idempotencyOf } from '../http/idempotency.ts'
 import { ignoredHeader, ignoredValue } from '../http/ignored-fields.ts'
 import { fastifyPath } from '../http/paths.ts'
 import { vendorOf } from '../http/vendor.ts'
@@ -61,10 +62,12 @@ function serveUpload(app: FastifyInstance, files: Files): void {
     async handler(request, reply) {
       const { raw, headers, caller, server } = request
       const owner = caller.principal
+      // Before the body is read.
+      const idempotency = idempotencyOf(request, route, caller)
       const end = server.slowBodies.allow(raw)
       try {
         const { received, ignored, ...fields } = await receiveUpload(raw, { files, owner, vendor: vendorOf(headers) })
-        const file = await files.add(received, fields, { owner, actor: actorOf(request) })
+        const file = await files.add(received, fields, { owner, actor: actorOf(request), idempotency })
         const value = ignoredValue(ignored.map(name => ({ name })))
         if (value !== undefined) reply.header(ignoredHeader, value)
         return shapedFor(headers)(file)

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { parse } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { loadConfig } from '../config/load.ts'
 import { convertConfig } from './convert-config.ts'
 
@@ -167,3 +167,26 @@ for (const [model, provider, expected] of names) {
     assert.equal((parse(text) as { model_list: { params: { model: string } }[] }).model_list[0]?.params.model, expected)
   })
 }
+
+test('addresses that are not public are listed for outbound calls, by the rules of the service', () => {
+  const bases = [
+    'https://[fd00::1]:8443/v1',
+    'https://169.254.10.1',
+    'https://models.internal/v1',
+    'https://[::ffff:10.0.0.1]',
+    'http://models.example.com/v1',
+    'https://models.example.com/v1',
+  ]
+  const entries = bases.map((api_base, at) => ({
+    model_name: `m${at}`,
+    litellm_params: { model: 'openai/m', api_base, api_key: 'os.environ/KEY' },
+  }))
+  const { outbound } = parse(convertConfig(stringify({ model_list: entries })).text)
+  assert.deepEqual(outbound.allow, [
+    '[fd00::1]:8443',
+    '169.254.10.1:443',
+    'models.internal:443',
+    '[::ffff:a00:1]:443',
+    'models.example.com:80',
+  ])
+})

@@ -1,4 +1,5 @@
 import { parse, stringify } from 'yaml'
+import { isPrivateHost } from '../platform/addresses.ts'
 import { AppError } from '../platform/errors.ts'
 import { isRecord, type Json, recordOf } from '../platform/json.ts'
 import { mcpServersOf } from './mcp.ts'
@@ -113,9 +114,8 @@ function outboundOf(models: readonly ConvertedModel[], servers: readonly Json[],
   const hosts = addresses.flatMap(address => {
     const url = typeof address === 'string' ? URL.parse(address) : null
     if (!url || !/^https?:$/.test(url.protocol)) return []
-    const isPrivate =
-      url.protocol === 'http:' || /^(10\.|127\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|localhost$)/.test(url.hostname)
-    return isPrivate ? [`${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`] : []
+    const isBlocked = url.protocol === 'http:' || isPrivateHost(url.hostname.replace(/^\[|\]$/g, ''))
+    return isBlocked ? [`${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`] : []
   })
   const allow = [...new Set(hosts)]
   if (allow.length === 0) return {}

@@ -58,7 +58,8 @@ export function createMemories({ store, sessionMemories, audit }: Deps) {
       const page = await pageOf(query, each => store.list(agentId, filter, each), placeIn)
       const found = page.items.map(({ memory }) => memory)
       const next_cursor = words === undefined ? page.next_cursor : null
-      if (wanted.q === undefined || !track) return { items: found, next_cursor }
+      // A viewer changes nothing, not even a counter.
+      if (wanted.q === undefined || !track || caller.role === 'viewer') return { items: found, next_cursor }
       const counted = new Map((await store.countUse(found.map(({ id }) => id))).map(memory => [memory.id, memory]))
       return { items: found.map(memory => counted.get(memory.id) ?? memory), next_cursor }
     },

@@ -25,6 +25,17 @@ test('match=words finds any of several words, best match first, and counts the r
   assert.equal((await call(`GET ${baseOf(agent)}?q=a+b&match=words&cursor=eA`)).statusCode, 400)
 })
 
+test('a search of a viewer finds the same and counts nothing', async () => {
+  const agent = await newAgent()
+  await add(agent, { text: 'likes tabs' })
+  for (const query of ['q=tabs', 'q=tabs&match=words&track=true']) {
+    const answer = await call(`GET ${baseOf(agent)}?${query}`, undefined, undefined, { 'x-viewer-of': 'ada' })
+    const [memory] = answer.json<Memory[]>()
+    assert.deepEqual([memory?.text, memory?.times_applied, memory?.last_applied_at], ['likes tabs', 0, null])
+  }
+  assert.equal((await find(agent))[0]?.times_applied, 0)
+})
+
 test('type and source narrow a list and a search', async () => {
   const agent = await newAgent()
   await add(agent, { text: 'likes tabs', type: 'preference', source: 'agent' })

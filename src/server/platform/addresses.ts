@@ -75,6 +75,10 @@ export function isPrivateName(name: string): boolean {
   return privateNames.has(plain) || privateSuffixes.some(suffix => plain.endsWith(suffix))
 }
 
+/** True for a name or an address that is not on the public internet. IPv6 addresses have no brackets. */
+export const isPrivateHost = (host: string): boolean =>
+  isIP(host) === 0 ? isPrivateName(host) : isPrivateAddress(host)
+
 /** True if a server that listens on `host` is only reachable from this machine. */
 export const isLoopbackHost = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))

@@ -1,7 +1,7 @@
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns'
 import { isIP } from 'node:net'
 import type { buildConnector as Connector } from 'undici'
-import { isPrivateAddress, isPrivateName } from './addresses.ts'
+import { isPrivateAddress, isPrivateHost } from './addresses.ts'
 import { buildConnector } from './undici.ts'
 
 /** Error of a blocked connection. `message` contains the entry that would allow it. */
@@ -52,9 +52,7 @@ export function createOutbound({ allow, lookup = systemLookup }: Options): Outbo
         const target = targetOf(options)
         if (allowed.has(target)) return open(options, done)
         // Literal addresses are not resolved, so the guarded lookup would not check them.
-        const isClosed =
-          isIP(options.hostname) === 0 ? isPrivateName(options.hostname) : isPrivateAddress(options.hostname)
-        if (isClosed) return queueMicrotask(() => done(new OutboundBlocked(target), null))
+        if (isPrivateHost(options.hostname)) return queueMicrotask(() => done(new OutboundBlocked(target), null))
         guarded(options, done)
       }
     },
@@ -106,8 +104,7 @@ function judge(url: string, allowed: ReadonlySet<string>): string | undefined {
   const host = bare(hostname)
   const target = targetOf({ hostname: host, port, protocol })
   if (allowed.has(target)) return undefined
-  const isClosed = isIP(host) === 0 ? isPrivateName(host) : isPrivateAddress(host)
-  return isClosed ? new OutboundBlocked(target).message : undefined
+  return isPrivateHost(host) ? new OutboundBlocked(target).message : undefined
 }
 
 /** `host:port` as `outbound.allow` spells it; IPv6 in brackets. */

@@ -140,7 +140,11 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
     const messages = new Map<SentMessage, PreparedMessage>()
     for (const [at, event] of sent.entries())
       if (isMessage(event)) messages.set(event, await preparedMessage(row, event, { at, content: placeOf(at), caller }))
-    const messageOf = (message: SentMessage) => messages.get(message) ?? { parts: [] }
+    const messageOf = (message: SentMessage) => {
+      const prepared = messages.get(message)
+      if (!prepared) throw new Error(`an event of type ${message.type} was not prepared (bug)`)
+      return prepared
+    }
     const resultOf = await checkedResults(sent, placeOf)
     const stored = await rules.eventTransaction(async (client, unpublished) => {
       await store.lock(client, id)
@@ -153,8 +157,9 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
         if (earlier) repeated.push(inThread(earlier, target, id))
       }
       // Events that follow from the sent ones are only in the log.
+      const isOfClient = isSent(unpublished)
       const added = unpublished.flatMap(({ sessionId, events }) =>
-        events.filter(isSent(unpublished)).map(event => inThread(event, sessionId, id)),
+        events.filter(isOfClient).map(event => inThread(event, sessionId, id)),
       )
       const all = [...repeated, ...added]
       await record?.(client, all)

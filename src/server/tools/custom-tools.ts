@@ -1,7 +1,7 @@
 import { isRecord, type Json } from '../platform/json.ts'
 import { failureResult, type ToolResult } from './tool.ts'
 import { searchName } from './tool-search.ts'
-import type { AwaitedResult, ToolSource } from './tool-source.ts'
+import type { AwaitedResult, AwaitedTool, ToolSource } from './tool-source.ts'
 import { isBuiltinName } from './toolset.ts'
 
 /** A tool that a client of the service runs. */
@@ -32,14 +32,17 @@ export function customEntries(agentTools: unknown): readonly Json[] {
 
 /** Returns the custom tools of an agent. `config` is that of the agent. */
 export function customTools(agentTools: unknown, config: Json): CustomTool[] {
-  const ofAgent = config['custom_tool_timeout_seconds']
   return customEntries(agentTools).map(({ name, description, input_schema: schema, timeout_seconds: own }) => ({
     name: String(name),
     description: typeof description === 'string' ? description : '',
     inputSchema: isRecord(schema) ? schema : { type: 'object' },
-    timeoutSeconds: [own, ofAgent].find(seconds => typeof seconds === 'number') ?? defaultTimeoutSeconds,
+    timeoutSeconds: timeoutOf(own, config),
   }))
 }
+
+/** `own` is the setting of the tool. */
+const timeoutOf = (own: unknown, { custom_tool_timeout_seconds: ofAgent }: Json): number =>
+  [own, ofAgent].find(seconds => typeof seconds === 'number') ?? defaultTimeoutSeconds
 
 /** A problem of an entry, worded to follow `field`, which is a path within the entry. */
 export interface EntryProblem {
@@ -83,19 +86,31 @@ export function customSource(tools: readonly CustomTool[], { endOf, mismatch }: 
   return {
     name: 'custom tools',
     list: async () =>
-      tools.map(({ timeoutSeconds, ...tool }) => ({
-        ...tool,
-        policy: 'allow',
-        // What a client does is unknown, so it counts as a change.
-        reads: false,
-        idempotent: false,
-        use: { type: 'agent.custom_tool_use', timeout_seconds: timeoutSeconds },
-        mismatch: input => mismatch(tool.inputSchema, input),
-        async result(eventId) {
-          const end = await endOf(eventId)
-          return end && resultOf(end, timeoutSeconds)
-        },
-      })),
+      tools.map(tool => ({ ...clientTool(tool, endOf), mismatch: input => mismatch(tool.inputSchema, input) })),
+  }
+}
+
+/**
+ * Returns a tool that stands for those which a client was asked to run and which are no longer offered: a front-end may
+ * leave out a tool in the input that has its result. `config` is that of the agent.
+ */
+export function removedTool(config: Json, endOf: CustomCalls['endOf']): AwaitedTool {
+  const timeoutSeconds = timeoutOf(undefined, config)
+  return clientTool({ name: 'removed_tool', description: '', inputSchema: { type: 'object' }, timeoutSeconds }, endOf)
+}
+
+function clientTool({ timeoutSeconds, ...tool }: CustomTool, endOf: CustomCalls['endOf']): AwaitedTool {
+  return {
+    ...tool,
+    policy: 'allow',
+    // What a client does is unknown, so it counts as a change.
+    reads: false,
+    idempotent: false,
+    use: { type: 'agent.custom_tool_use', timeout_seconds: timeoutSeconds },
+    async result(eventId) {
+      const end = await endOf(eventId)
+      return end && resultOf(end, timeoutSeconds)
+    },
   }
 }
 

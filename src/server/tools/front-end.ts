@@ -23,10 +23,18 @@ export interface SharedState {
   readonly update: (change: (value: unknown) => unknown) => Promise<void>
 }
 
+interface FrontEndSession {
+  readonly id: string
+  readonly environment: Json
+}
+
 /** The front-ends of sessions. */
 export interface FrontEnds {
-  /** Returns the front-end of a session; undefined when it has none. */
-  of(session: { readonly id: string; readonly environment: Json }): Promise<FrontEnd | undefined>
+  /**
+   * Returns the front-end of a session; undefined when it has none, or another client has sent the prompt: its tools and facts are
+   * for its own runs.
+   */
+  of(session: FrontEndSession, promptId: string | undefined): Promise<FrontEnd | undefined>
 }
 
 /** Name of the tool that changes the shared state. */

@@ -90,6 +90,8 @@ export interface RunTools {
   readonly byName: ReadonlyMap<string, RunTool>
   /** Why sources have no tools in this run, for the model. */
   readonly failures: readonly string[]
+  /** Stands for a tool of a client that is no longer listed, for calls in the log. Absent where clients run no tools. */
+  readonly removed?: AwaitedTool | undefined
 }
 
 /** The tools of one run as the sources have listed them. */

@@ -8,12 +8,16 @@ import { noRetention } from '../../../test/support/service/no-retention.ts'
 import { startFakeBucket } from '../../../test/support/service/s3-fake.ts'
 import { storedSession } from '../../../test/support/sessions/session-rows.ts'
 import { transaction } from '../db/connect.ts'
+import { fileStore } from '../files/file-store.ts'
+import { createFiles } from '../files/files.ts'
+import { serviceActor } from '../http/caller.ts'
 import { createOutbound } from '../platform/outbound.ts'
 import { createRetention } from '../retention/retention.ts'
 import { retentionStore } from '../retention/store.ts'
 import { blobStore } from './blob-store.ts'
 import { createBlobs } from './blobs.ts'
 import { checkpointStore } from './checkpoint-store.ts'
+import { storeContent } from './contents.ts'
 import { bucketObjects } from './objects.ts'
 import { createWorkspaces } from './workspaces.ts'
 
@@ -66,6 +70,15 @@ async function stored(
   return { id, owner_id: 'ada', checkpoint_id: ready.id }
 }
 
+const retention = createRetention({
+  settings: { ...noRetention, deletedSessionsMs: 3_600_000 },
+  store: retentionStore(pool),
+  sessions: { remove: async () => undefined },
+  removeFiles: async () => undefined,
+  removeObject: objects.remove,
+  log: { info: () => undefined, warn: (fields: unknown) => assert.fail(String((fields as { err?: unknown }).err)) },
+})
+
 test('objects are written, read and deleted with a signature that the store accepts', async () => {
   await objects.put('a/b/key-1_x', Buffer.from([0, 1, 2]))
   assert.deepEqual(await objects.get('a/b/key-1_x'), Buffer.from([0, 1, 2]))
@@ -108,14 +121,6 @@ test('an error of the store fails the checkpoint, and objects that were already 
 test('objects of deleted sessions are deleted, those that other sessions need stay', async () => {
   const [going, staying] = [await stored('going.txt', 'only here'), await stored('staying.txt', 'stays')]
   await pool.query(`update sessions set deleted_at = clock_timestamp() - interval '2 days' where id = $1`, [going.id])
-  const retention = createRetention({
-    settings: { ...noRetention, deletedSessionsMs: 3_600_000 },
-    store: retentionStore(pool),
-    sessions: { remove: async () => undefined },
-    removeFiles: async () => undefined,
-    removeObject: objects.remove,
-    log: { info: () => undefined, warn: (fields: unknown) => assert.fail(String((fields as { err?: unknown }).err)) },
-  })
   const keyOf = async (id: string) =>
     (
       await pool.query<{ key: string }>(
@@ -130,4 +135,35 @@ test('objects of deleted sessions are deleted, those that other sessions need st
   await retention.sweep()
   assert.deepEqual([fake.objects.has(gone), fake.objects.has(kept)], [false, true])
   assert.equal((await pool.query('select from workspace_objects')).rowCount, 0)
+})
+
+test('uploaded files are in the bucket until they are deleted, and a failed upload leaves no object', async () => {
+  const files = createFiles({
+    store: fileStore(pool),
+    blobs: createBlobs(blobStore(pool), { objects, isWritten: true }),
+    storeContent,
+    audit: { record: async () => undefined },
+    maxOwnerBytes: () => 2 ** 30,
+  })
+  const before = new Set(fake.objects.keys())
+  const added = () => [...fake.objects.keys()].filter(key => !before.has(key))
+  const content = Buffer.alloc(6 * 1024 * 1024 + 3, 'uploaded ')
+  // A batch of pieces is written before the cut.
+  const cutAt = 5 * 1024 * 1024
+  const by = { owner: 'ada', actor: serviceActor }
+  const fields = { purpose: 'user_data', filename: 'a.txt', mediaType: undefined, expiresInS: undefined }
+  async function* chunks(isCut: boolean) {
+    yield content.subarray(0, cutAt)
+    if (isCut) throw new Error('the connection is gone')
+    yield content.subarray(cutAt)
+  }
+  await assert.rejects(files.create(chunks(true), fields, by), /connection is gone/)
+  assert.ok(added().length > 0)
+  const file = await files.create(chunks(false), fields, by)
+  assert.ok(Buffer.concat(await Array.fromAsync(files.contentOf(file))).equals(content))
+  await files.remove(file.id, by)
+  await retention.sweep()
+  await pool.query(`update workspace_objects set delete_after = delete_after - interval '2 days'`)
+  await retention.sweep()
+  assert.deepEqual([added(), (await pool.query('select from workspace_objects')).rowCount], [[], 0])
 })

@@ -4,6 +4,7 @@ import { sampleId } from '../../../src/contract/examples/example.ts'
 import { eventually } from '../service/eventually.ts'
 import { send, sendOk } from '../service/send.ts'
 import type { Service } from '../service/service.ts'
+import { endlessInput } from './example-providers.ts'
 
 /** Objects of one operation. */
 export interface ExampleObjects {
@@ -191,6 +192,8 @@ export function exampleObjects(service: Service): ExampleObjects {
     agent_id: agent,
     approval_id: approval,
     alias: harness,
+    background_response_id: () =>
+      created('POST /v1/responses', { model: 'openai/gpt-5.2', input: endlessInput, background: true }),
     batch_file_id: batchFile,
     batch_id: fileBatch,
     base_experiment_id: experiment,

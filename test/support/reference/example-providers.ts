@@ -48,10 +48,15 @@ const answers: Readonly<Record<string, NextAnswer>> = {
   'GET /v1beta/models': json({ models: [{ name: 'models/gemini-3-pro', displayName: 'Gemini 3 Pro' }] }),
 }
 
+/** Input of a response that does not end by itself. */
+export const endlessInput = 'Write a novel'
+
 /** Providers for the examples of the API reference, and the configuration of a service that calls them. */
 export async function startExampleProviders(): Promise<{ readonly config: string; stop(): Promise<void> }> {
   const { url, answer, stop } = await startEndpointUpstream()
-  answer(got => answers[lineOf(got)] ?? json({}))
+  answer(got =>
+    got.body.includes(endlessInput) ? { body: '', isUnanswered: true } : (answers[lineOf(got)] ?? json({})),
+  )
   const entry = (name: string, api_base: string) => ({
     model_name: name,
     params: { model: name, api_base, api_key: 'sk-upstream' },

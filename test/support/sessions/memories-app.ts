@@ -36,7 +36,10 @@ const programOf = (agentId: string): Caller => {
 /** Where the interface has the memories of an agent. */
 export const baseOf = (agent: string): string => `/api/v1/managed_agents/agents/${agent}/memory`
 
-/** The routes of memories over a fresh database, and short ways to use them. `x-api-key` names the caller's owner, `x-program-of` an agent. */
+/**
+ * The routes of memories over a fresh database, and short ways to use them. `x-api-key` names the caller's owner, `x-viewer-of` that
+ * of a viewer, `x-program-of` an agent.
+ */
 export async function startMemoriesApp() {
   const { pool, db } = await freshDatabase()
   const audit = createAudit(auditStore(db))
@@ -46,6 +49,8 @@ export async function startMemoriesApp() {
     authenticate({ headers }) {
       const owner = headers['x-api-key']
       const agent = headers['x-program-of']
+      const viewed = headers['x-viewer-of']
+      if (viewed !== undefined) return { ...ownedBy(String(viewed)), role: 'viewer' }
       if (agent !== undefined) return programOf(String(agent))
       return owner === undefined ? masterCaller : ownedBy(String(owner))
     },

@@ -19,6 +19,8 @@ export interface NextAnswer {
   readonly body: string | Buffer | readonly (string | Buffer)[]
   /** True: the connection ends before the answer does. */
   readonly isCut?: boolean
+  /** True: there is no answer, until the client disconnects. */
+  readonly isUnanswered?: boolean
 }
 
 /** An upstream that records what it gets and answers what the test sets. */
@@ -60,8 +62,9 @@ export async function startEndpointUpstream() {
 
 function write(
   response: ServerResponse,
-  { status = 200, type = 'application/json', headers, body, isCut }: NextAnswer,
+  { status = 200, type = 'application/json', headers, body, isCut, isUnanswered }: NextAnswer,
 ) {
+  if (isUnanswered) return
   response.writeHead(status, { 'content-type': type, ...headers })
   const pieces = Array.isArray(body) ? body : [body]
   for (const piece of pieces) response.write(piece)

@@ -45,6 +45,7 @@ export function filledPart(reference: FileReference, file: PartFile, written: st
   const readable = readableAs(file)
   switch (type) {
     case 'container_upload':
+    case 'code_interpreter':
       return undefined
     case 'image':
       if (readable === 'image') return split(base64Source(file), 'base64')
@@ -53,16 +54,19 @@ export function filledPart(reference: FileReference, file: PartFile, written: st
       if (readable === 'pdf') return split(base64Source(file), 'base64')
       if (readable === 'text') return split({ type: 'text', media_type: 'text/plain', data: mark }, 'text')
       break
-    case 'file':
-      return readable && chatPart(readable, file, recordOf(JSON.parse(written)))
-    case 'input_file':
     case 'input_image':
-      if (readable && (type === 'input_file' || readable === 'image'))
-        return responsesPart(readable, file, recordOf(JSON.parse(written)))
+      if (readable === 'image') return responsesPart(readable, file, recordOf(JSON.parse(written)))
+      break
+    case 'file':
+    case 'input_file':
+    case 'fileData':
+      if (readable) return partOf[type](readable, file, recordOf(JSON.parse(written)))
   }
   const instead = readable === 'image' ? '; use an image' : readable ? '; use a document' : ''
   throw invalid(`${reference.path}: file ${file.id} of type ${file.media_type} cannot be sent as ${type}${instead}`)
 }
+
+const partOf = { file: chatPart, input_file: responsesPart, fileData: geminiPart } as const
 
 const dataUrl = ({ media_type }: PartFile): string => `data:${media_type};base64,${mark}`
 const base64Source = ({ media_type }: PartFile): Json => ({ type: 'base64', media_type, data: mark })
@@ -94,6 +98,12 @@ function responsesPart(readable: 'image' | 'pdf' | 'text', file: PartFile, writt
       return split({ ...others, type: 'input_text', text: titled(file) }, 'text')
     }
   }
+}
+
+function geminiPart(readable: 'image' | 'pdf' | 'text', file: PartFile, written: Json): FilledPart {
+  const { fileData, file_data, ...rest } = written
+  if (readable === 'text') return split({ ...rest, text: titled(file) }, 'text')
+  return split({ ...rest, inlineData: { mimeType: file.media_type, data: mark } }, 'base64')
 }
 
 function split(part: Json, encoding: FilledPart['encoding']): FilledPart {

@@ -115,6 +115,32 @@ for (const [what, given, expected] of [
       ],
     },
   ],
+  [
+    'an image and a text in contents of Gemini',
+    {
+      contents: [
+        { role: 'user', parts: [{ fileData: { fileUri: png, mimeType: 'image/png' } }, { text: png }] },
+        { parts: [{ file_data: { file_uri: csv } }, { fileData: { fileUri: 'https://example.com/a.png' } }] },
+      ],
+    },
+    {
+      contents: [
+        { role: 'user', parts: [{ inlineData: { mimeType: 'image/png', data: base64(png) } }, { text: png }] },
+        {
+          parts: [{ text: `File c.csv:\n\n${text(csv)}` }, { fileData: { fileUri: 'https://example.com/a.png' } }],
+        },
+      ],
+    },
+  ],
+  [
+    'a PDF file in a count of Gemini',
+    { generateContentRequest: { contents: [{ parts: [{ fileData: { fileUri: pdf } }] }] } },
+    {
+      generateContentRequest: {
+        contents: [{ parts: [{ inlineData: { mimeType: 'application/pdf', data: base64(pdf) } }] }],
+      },
+    },
+  ],
 ] as const) {
   test(`${what} gets the content of the file`, async () => {
     const { body } = await fill(JSON.stringify(given))
@@ -157,6 +183,7 @@ for (const [what, part, words] of [
   ],
   ['a PDF file as an image', { type: 'image', source: source(pdf) }, /cannot be sent as image; use a document$/],
   ['an image as a document', { type: 'document', source: source(png) }, /cannot be sent as document; use an image$/],
+  ['an archive in a chat', { type: 'file', file: { file_id: zip } }, /application\/zip cannot be sent as file$/],
   ['a text that is not UTF-8', { type: 'document', source: source(broken) }, /its content is not UTF-8/],
 ] as const) {
   test(`${what} is rejected with its path`, async () => {
@@ -175,6 +202,13 @@ test('an upload to a container has no content, and only a provider’s copy repl
   const request = await fill(written)
   assert.equal(request.body.toString(), written)
   assert.equal(referringBody(request, () => 'file_theirs').toString(), written.replace(zip, 'file_theirs'))
+
+  const container = { type: 'auto', file_ids: ['file-abc', zip] }
+  const tools = JSON.stringify({ tools: [{ type: 'code_interpreter', container }, { type: 'web_search' }] })
+  const interpreter = await fill(tools)
+  assert.equal(interpreter.body.toString(), tools)
+  assert.equal(interpreter.placed[0]?.path, 'tools.0.container.file_ids.1')
+  assert.equal(referringBody(interpreter, () => 'file_theirs').toString(), tools.replace(zip, 'file_theirs'))
 })
 
 test('the content of files counts for budgets like content in the request', async () => {

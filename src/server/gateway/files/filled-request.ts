@@ -108,6 +108,7 @@ export function isReferable({ file, type }: Pick<PlacedFile, 'file' | 'type'>): 
   const readable = readableAs(file)
   switch (type) {
     case 'container_upload':
+    case 'code_interpreter':
       return true
     case 'image':
     case 'input_image':
@@ -117,6 +118,8 @@ export function isReferable({ file, type }: Pick<PlacedFile, 'file' | 'type'>): 
     case 'file':
     case 'input_file':
       return readable === 'pdf'
+    case 'fileData':
+      return false
   }
 }
 

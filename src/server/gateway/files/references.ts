@@ -2,7 +2,18 @@ import { type Member, membersAt } from '../bytes/json-members.ts'
 import { openText, type Span, skipBlank, type Text } from '../bytes/json-scanner.ts'
 
 /** What a part of a request is to the model. */
-export type PartType = 'image' | 'document' | 'container_upload' | 'file' | 'input_file' | 'input_image'
+export type PartType =
+  | 'image'
+  | 'document'
+  | 'container_upload'
+  | 'file'
+  | 'input_file'
+  | 'input_image'
+  | 'code_interpreter'
+  | 'fileData'
+
+/** Reports whether only code of the provider reads the file, so that no content replaces its id. */
+export const isForContainer = (type: PartType): boolean => type === 'container_upload' || type === 'code_interpreter'
 
 /** Reference of a request to a file of this service. */
 export interface FileReference {
@@ -24,6 +35,8 @@ const kinds: ReadonlySet<string> = new Set([
   'responses',
   'responses_count',
   'responses_compact',
+  'gemini',
+  'gemini_count',
 ])
 
 /** Ids begin with the time, whose first digit stays 0 until the year 2527. */
@@ -46,17 +59,63 @@ export const mayReferToFiles = (kind: string, body: Buffer): boolean =>
 export function fileReferencesIn(body: Buffer): readonly FileReference[] {
   const text = openText(body)
   const found: FileReference[] = []
-  for (const list of membersAt(text, skipBlank(body, 0))) {
-    if (list.key !== 'messages' && list.key !== 'input') continue
-    for (const item of membersAt(text, list.valueStart)) {
-      for (const field of membersAt(text, item.valueStart)) {
-        if (field.key !== 'content' && field.key !== 'output') continue
-        const path = `${list.key}.${item.key}.${field.key}`
-        addParts({ text, found, path, depth: 0 }, field)
-      }
+  for (const member of membersAt(text, skipBlank(body, 0)))
+    addMember({ text, found, path: member.key, depth: 0 }, member)
+  return found
+}
+
+function addMember(place: Place, member: Member): void {
+  switch (member.key) {
+    case 'messages':
+    case 'input':
+      addLists(place, member, { names: ['content', 'output'], add: addParts })
+      break
+    case 'tools':
+      addTools(place, member)
+      break
+    case 'contents':
+      addLists(place, member, { names: ['parts'], add: addGeminiParts })
+      break
+    case 'generateContentRequest':
+    case 'generate_content_request':
+      for (const inner of membersAt(place.text, member.valueStart))
+        if (inner.key === 'contents') addMember({ ...place, path: `${place.path}.contents` }, inner)
+  }
+}
+
+interface Lists {
+  /** Fields of an item that have a list. */
+  readonly names: readonly string[]
+  readonly add: (place: Place, list: Member) => void
+}
+
+function addLists(place: Place, { valueStart }: Member, { names, add }: Lists): void {
+  for (const item of membersAt(place.text, valueStart))
+    for (const field of membersAt(place.text, item.valueStart))
+      if (names.includes(field.key)) add({ ...place, path: `${place.path}.${item.key}.${field.key}` }, field)
+}
+
+function addTools(place: Place, { valueStart }: Member): void {
+  for (const tool of membersAt(place.text, valueStart)) {
+    const fields = fieldsOf(place.text, tool)
+    const container = fields.get('container')
+    if (textAt(place.text, fields.get('type')) !== 'code_interpreter' || !container) continue
+    const ids = fieldsOf(place.text, container).get('file_ids')
+    for (const id of ids ? membersAt(place.text, ids.valueStart) : []) {
+      const path = `${place.path}.${tool.key}.container.file_ids.${id.key}`
+      addId(place, { type: 'code_interpreter', span: spanOf(id), id, path })
     }
   }
-  return found
+}
+
+function addGeminiParts(place: Place, { valueStart }: Member): void {
+  for (const part of membersAt(place.text, valueStart)) {
+    const field = membersAt(place.text, part.valueStart).find(({ key }) => key === 'fileData' || key === 'file_data')
+    const uri =
+      field && membersAt(place.text, field.valueStart).find(({ key }) => key === 'fileUri' || key === 'file_uri')
+    const path = `${place.path}.${part.key}.${field?.key}.${uri?.key}`
+    addId(place, { type: 'fileData', span: spanOf(part), id: uri, path })
+  }
 }
 
 interface Place {

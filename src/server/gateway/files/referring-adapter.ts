@@ -4,6 +4,7 @@ import { readRequest } from '../core/request.ts'
 import { isReferable, referringBody } from './filled-request.ts'
 import type { ProviderCopies } from './provider-copies.ts'
 import { filesBeta, isAnthropics, storesFiles } from './provider-files-api.ts'
+import { isForContainer } from './references.ts'
 
 /**
  * Passthrough to providers that store files: a request refers to the provider's copies, which are uploaded before. When
@@ -32,9 +33,9 @@ export function createReferringAdapter(adapter: FormatAdapter, copies: ProviderC
 
 /** Code of the provider can only read files that the provider stores. */
 function rejectUploads(files: Call['files']): void {
-  const upload = files?.placed.find(({ type }) => type === 'container_upload')
+  const upload = files?.placed.find(({ type }) => isForContainer(type))
   if (upload) {
-    const message = `${upload.path}: container_upload needs a provider that stores files, and its upload of ${upload.file.id} failed or is not possible`
+    const message = `${upload.path}: ${upload.type} needs a provider that stores files, and its upload of ${upload.file.id} failed or is not possible`
     throw new AppError('invalid_request', message)
   }
 }

@@ -62,6 +62,6 @@ After a disconnect, send the last id as \`Last-Event-ID\` and no event is missed
 ## Idempotency
 
 Send \`Idempotency-Key\` (1 to 255 characters) with a \`POST\` that creates or imports an agent, creates or forks a
-session, queues a prompt or a compaction, creates or rotates a key or a webhook endpoint, or creates a schedule or an environment. A repetition within 24
+session, queues a prompt or a compaction, creates or rotates a key or a webhook endpoint, uploads a file, or creates a schedule or an environment. A repetition within 24
 hours returns the first answer and acts once; the same key with another body answers 422.
 `

@@ -185,6 +185,27 @@ test('a run that is stopped while it waits closes the open calls and keeps the a
   assert.match(bodies.at(-1) ?? '', /toolu_2.*stopped before.*toolu_1.*first/s)
 })
 
+test('a tool that is removed while its call waits: the answer still reaches the model, wherever the process is killed', async () => {
+  const calls = [call('toolu_1', 'ring')]
+  const tools = [{ type: 'bash' }]
+  const ends = new Map([['toolu_1', answered('rung')]])
+  const parked = await runOn([asked, began], { calls })
+  for (let cut = 0; cut < 5; cut++) {
+    const bodies: string[] = []
+    const first = await runOn(parked, { calls, ends, bodies, tools, batches: cut })
+    const log = await runOn(first, { calls, ends, bodies, tools })
+    assert.ok(!typesOf(log).includes('agent.tool_result'), `killed after ${cut} batches`)
+    assert.equal((bodies.at(-1) ?? '').split('"rung"').length, 2, `killed after ${cut} batches: ${bodies.at(-1)}`)
+    assert.equal(log.at(-1)?.type, 'session.status_idle')
+  }
+  const still = await runOn(parked, { calls, tools })
+  assert.deepEqual(still, parked, 'without an answer the run waits on')
+  const expired = new Map<string, CustomToolEnd>([['toolu_1', { state: 'expired' }]])
+  assert.match(JSON.stringify(await runOn(parked, { calls, tools, ends: expired })), /no client answered.*86400 s/)
+  const again = await runOn([asked, began], { calls, tools })
+  assert.match(JSON.stringify(again), /tool ring does not exist/, 'a new call is not sent to a client')
+})
+
 test('a session whose agent has only custom tools offers no others', async () => {
   const bodies: string[] = []
   const calls = [call('toolu_1', 'bash', { command: 'x' })]

@@ -1,9 +1,9 @@
-import type { SessionEvent } from '../../../contract/events.ts'
-import { endedToolCall } from '../../../contract/events.ts'
+import { endedToolCall, type SessionEvent } from '../../../contract/events.ts'
 import { mcpToolName } from '../../tools/mcp-toolset.ts'
 import { RecordedResults, type Recording, replayedTools } from '../../tools/replay.ts'
 import { withToolSearch } from '../../tools/searched-tools.ts'
-import type { ListedTools } from '../../tools/tool-source.ts'
+import { searchName } from '../../tools/tool-search.ts'
+import type { ListedTools, SourceWarning } from '../../tools/tool-source.ts'
 import type { RunContext, RunPrompt, RunSession } from '../runtime.ts'
 import type { BuiltinDeps } from './run.ts'
 import { createStoredToolList } from './stored-tool-list.ts'
@@ -28,8 +28,22 @@ export function createReplayTools(deps: BuiltinDeps): (run: ReplayOf) => Promise
       payer: await context.payer(prompt),
       frontEnd: undefined,
     }
-    return withToolSearch(replayedTools(await storedToolsOf(session, request, []), results, recording))
+    const notes: string[] = []
+    const tools = await storedToolsOf(session, request, notes)
+    const warnings = [...notes, ...unusedResults(recording, tools)].map(toWarning)
+    return withToolSearch(replayedTools({ ...tools, warnings: [...tools.warnings, ...warnings] }, results, recording))
   }
+}
+
+const toWarning = (message: string): SourceWarning => ({ type: 'replay_incomplete', message })
+
+/** Reports recorded results that no call can get: the agent has lost a tool, or a front-end gave it to the session. */
+function unusedResults({ calls }: Recording, { byName }: ListedTools): string[] {
+  const names = new Set(calls.map(({ name }) => name))
+  const missing = [...names].filter(name => name !== searchName && !byName.has(name))
+  return missing.length === 0
+    ? []
+    : [`recorded results are not used, because the agent does not have these tools: ${missing.join(', ')}`]
 }
 
 interface Call {

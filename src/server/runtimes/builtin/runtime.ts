@@ -1,8 +1,9 @@
+import { removedTool } from '../../tools/custom-tools.ts'
 import { frontEndText } from '../../tools/front-end.ts'
 import { isReplay } from '../../tools/replay.ts'
 import { withToolSearch } from '../../tools/searched-tools.ts'
 import { isSubagentTool, subagentInput } from '../../tools/subagents.ts'
-import { toolsOfSources } from '../../tools/tool-source.ts'
+import { type ListedTools, toolsOfSources } from '../../tools/tool-source.ts'
 import { builtinTools, everyTool } from '../../tools/toolset.ts'
 import { failed, type Runtime } from '../runtime.ts'
 import { createRedactor } from '../without-secrets.ts'
@@ -26,6 +27,13 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
   const sourcesOf = createSources(deps)
   const servicesOf = createRunServices(deps)
   const replayToolsOf = createReplayTools(deps)
+
+  async function toolsOf(run: Parameters<typeof sourcesOf>[0], signal: AbortSignal): Promise<ListedTools> {
+    const { customToolEnd } = run.context
+    const listed = withToolSearch(await toolsOfSources(sourcesOf(run), { signal, log: deps.log }))
+    return { ...listed, removed: customToolEnd && removedTool(run.session.config, customToolEnd) }
+  }
+
   return {
     id: 'builtin',
     parks: true,
@@ -58,10 +66,10 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       const { conversation } = await conversationOf(context)
       const services = servicesOf({ prompt, context })
       const callContext = { signal: context.signal, limits: deps.toolLimits, log: deps.log }
-      const frontEnd = recording ? undefined : await deps.frontEnds.of(session)
+      const frontEnd = recording ? undefined : await deps.frontEnds.of(session, prompt.id)
       const tools = recording
         ? await replayToolsOf({ session, prompt, context, recording })
-        : withToolSearch(await toolsOfSources(sourcesOf({ session, prompt, context, services, frontEnd }), callContext))
+        : await toolsOf({ session, prompt, context, services, frontEnd }, context.signal)
       const blocks = [await deps.memories.block(session), await deps.memoryStores.block(session.id)]
       const memories = blocks.filter(text => text !== '').join('\n\n')
       const redactor = createRedactor(deps.gateway.echoes(), context)
@@ -96,7 +104,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
 /** A replay never falls back to real tools. */
 const noRecording = failed(
   'invalid_request_error',
-  'this session replays recorded results, and its experiment or case was deleted; send the prompt to another session',
+  'this session replays recorded results, but has none: its experiment or case was deleted, or it is a fork; send the prompt to another session',
 )
 
 /** A call of an unknown tool fails and changes nothing, so it counts as a read. */

@@ -1,5 +1,5 @@
 import type { FrontEnd } from '../../tools/front-end.ts'
-import { type ListedTools, type RunTool, toolsOfSources } from '../../tools/tool-source.ts'
+import { type ListedTools, type ToolSource, toolsOfSources } from '../../tools/tool-source.ts'
 import type { ContextRequest, RunSession } from '../runtime.ts'
 import type { BuiltinDeps } from './run.ts'
 import { idleServices } from './run-services.ts'
@@ -10,19 +10,28 @@ interface ListRequest extends Pick<ContextRequest, 'prompt' | 'agents' | 'payer'
 }
 
 /**
- * Returns a function that lists the tools of a session without connecting to anything: those of MCP servers as they were
- * accepted last. It adds to `notes` why tools are missing.
+ * Returns a function that lists the tools of a session in the order of a run, without connecting to anything: those of MCP
+ * servers as they were accepted last. It adds to `notes` why tools are missing.
  */
 export function createStoredToolList(deps: BuiltinDeps) {
-  // Without its MCP servers, which a list would connect to.
-  const sourcesOf = createSources({ ...deps, mcp: { ...deps.mcp, sources: () => [] } })
+  const storedServers = (session: RunSession, payer: ListRequest['payer'], notes: string[]): ToolSource => ({
+    name: 'MCP servers',
+    async list() {
+      const { tools, notes: missing } = payer ? await deps.mcp.stored(session, payer) : keyIsGone
+      notes.push(...missing)
+      return tools
+    },
+  })
 
   return async (
     session: RunSession,
     { prompt, agents, payer, frontEnd }: ListRequest,
     notes: string[],
   ): Promise<ListedTools> => {
-    const { signal } = new AbortController()
+    const sourcesOf = createSources({
+      ...deps,
+      mcp: { ...deps.mcp, sources: () => [storedServers(session, payer, notes)] },
+    })
     const sources = sourcesOf({
       session,
       prompt: { ...unsent, ...prompt },
@@ -34,15 +43,14 @@ export function createStoredToolList(deps: BuiltinDeps) {
       services: idleServices(deps, prompt.model),
       frontEnd,
     })
-    const own = await toolsOfSources(sources, { signal, log: deps.log })
-    const ofServers = payer ? await deps.mcp.stored(session, payer) : { tools: [], notes: [keyIsGone] }
-    notes.push(...ofServers.notes)
-    const missing = ofServers.tools.filter(({ name }) => !own.byName.has(name)).map(tool => [tool.name, tool] as const)
-    return { ...own, byName: new Map<string, RunTool>([...own.byName, ...missing]) }
+    return toolsOfSources(sources, { signal: new AbortController().signal, log: deps.log })
   }
 }
 
-const keyIsGone = 'the key of the prompt was revoked or has expired, so tools of MCP servers are not listed'
+const keyIsGone = {
+  tools: [],
+  notes: ['the key of the prompt was revoked or has expired, so tools of MCP servers are not listed'],
+}
 
 /** A prompt of which only the texts matter. */
 const unsent = {

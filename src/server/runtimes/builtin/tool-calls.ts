@@ -64,8 +64,8 @@ export const isRepeatable = ({ name }: OpenToolUse, { byName }: RunTools): boole
   byName.get(name)?.idempotent ?? false
 
 /** Returns the tool of a call whose result comes from elsewhere; undefined for other calls. */
-export function awaitedTool(use: OpenToolUse, { byName }: RunTools): AwaitedTool | undefined {
-  const tool = byName.get(use.name)
+export function awaitedTool(use: OpenToolUse, { byName, removed }: RunTools): AwaitedTool | undefined {
+  const tool = byName.get(use.name) ?? (use.isClient ? removed : undefined)
   const isPossible = isRecord(use.input) && use.eventId !== undefined && use.permission !== 'deny'
   if (!tool || !isAwaitedTool(tool) || !isPossible) return undefined
   // A client was not asked when the arguments did not match the schema.

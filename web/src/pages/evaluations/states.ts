@@ -33,6 +33,7 @@ const errorWords: Readonly<Record<NonNullable<ExperimentCase['error']>['type'], 
   stopped: 'stopped',
   timed_out: 'timed out',
   budget_reached: 'budget reached',
+  approval_required: 'approval required',
   grader_error: 'grader failed',
 }
 

@@ -17,7 +17,7 @@ export function createNextRequest(deps: BuiltinDeps) {
   return async (session: RunSession, request: ContextRequest): Promise<RuntimeContext> => {
     const { prompt, fold } = request
     const notes: string[] = []
-    const frontEnd = await deps.frontEnds.of(session)
+    const frontEnd = await deps.frontEnds.of(session, undefined)
     const tools = withToolSearch(await storedToolsOf(session, { ...request, frontEnd }, notes))
     const conversation = fold && (await conversationOf({ fold })).conversation
     const shown = shownTools(tools, conversation?.foundTools ?? [])

@@ -6,6 +6,7 @@ import { budgetReached, type NewEvent, type NewEventOf } from '../../../../contr
 import type { Call, Sink } from '../../../gateway/core/call.ts'
 import { wholeEchoes } from '../../../platform/echoes.ts'
 import { AppError } from '../../../platform/errors.ts'
+import type { CustomToolEnd } from '../../../tools/custom-tools.ts'
 import { partsOf, type RunContext, type RunPrompt } from '../../runtime.ts'
 import { builtinRuntime } from '../runtime.ts'
 import { OutcomeProgress } from './progress.ts'
@@ -28,8 +29,15 @@ interface Body {
   readonly messages: { readonly role: string; readonly content: { readonly text?: string }[] }[]
 }
 
-/** Answers the agent with its number of answers, and the grader with what `grades` has for each of its requests. */
-function rigSaying(grades: readonly (string | Error)[], onGrade: (at: number) => void = () => undefined) {
+/**
+ * Answers the agent with its number of answers, or with a call of `ring` where that number is in `ringsAt`, and the grader with
+ * what `grades` has for each of its requests.
+ */
+function rigSaying(
+  grades: readonly (string | Error)[],
+  onGrade: (at: number) => void = () => undefined,
+  ringsAt: readonly number[] = [],
+) {
   const work: Body[] = []
   const graded: Body[] = []
   const answerTo = (body: Body): string => {
@@ -44,9 +52,12 @@ function rigSaying(grades: readonly (string | Error)[], onGrade: (at: number) =>
     async call({ body }: Call, sink: Sink) {
       const text = answerTo(JSON.parse(body.toString()))
       const message = { id: 'm', type: 'message', role: 'assistant', model: 'demo', stop_sequence: null } as const
-      const content = [{ type: 'text', text }] as const
+      const isRing = ringsAt.some(at => text === `answer ${at}`)
+      const ring = { type: 'tool_use', id: 'toolu_1', name: 'ring', input: {} } as const
+      const content = [isRing ? ring : ({ type: 'text', text } as const)]
+      const stop_reason = isRing ? 'tool_use' : 'end_turn'
       sink.head(200, {})
-      for (const frame of messageFrames({ ...message, content, stop_reason: 'end_turn', usage: fullUsage(10, 5) }))
+      for (const frame of messageFrames({ ...message, content, stop_reason, usage: fullUsage(10, 5) }))
         sink.data(Buffer.from(frame))
       sink.end()
       return {
@@ -66,19 +77,20 @@ interface Options {
   readonly changes?: Partial<RunContext>
   /** Batches that are stored before the process is killed. */
   readonly batches?: number
+  readonly tools?: readonly object[]
 }
 
 /** Runs or resumes `log`; returns the log. */
 async function runOn(
   { deps }: ReturnType<typeof rigSaying>,
   log: readonly NewEvent[],
-  { asking = wanted, changes = {}, batches = 100 }: Options = {},
+  { asking = wanted, changes = {}, batches = 100, tools }: Options = {},
 ) {
   const stored = [...log]
   let left = batches
   const numbered = log.map((event, at) => ({ ...event, seq: at + 1 }))
   const context = contextOver(numbered, { prompts: async () => [asking], ...changes })
-  for await (const batch of builtinRuntime(deps).run(session, asking, context)) {
+  for await (const batch of builtinRuntime(deps).run({ ...session, ...(tools && { tools }) }, asking, context)) {
     if (left-- <= 0) break
     stored.push(...partsOf(batch).events)
   }
@@ -216,6 +228,30 @@ test('wherever the process is killed, the rounds are the same', async () => {
     assert.deepEqual(rounds(log), rounds(whole), `killed after ${batches} batches`)
     assert.equal(ofType(log, 'agent.message').length, 3, `killed after ${batches} batches`)
     assert.equal(lastOf(log).outcome?.result, 'satisfied')
+  }
+})
+
+test('a revision may call a tool of a client: the run parks, and the grader judges what follows the answer', async () => {
+  const grades = [verdict('needs_revision'), verdict('satisfied')]
+  const tools = [{ type: 'custom', name: 'ring', description: 'Rings', input_schema: { type: 'object' } }]
+  const end: CustomToolEnd = { state: 'answered', content: [{ type: 'text', text: 'rung' }], is_error: false }
+  const first = rigSaying(grades, undefined, [2])
+  const began: NewEvent = { type: 'session.status_running', prompt_id: prompt.id, run_id: 'run_1' }
+  const parked = await runOn(first, [asked, began], { tools, changes: { customToolEnd: async () => undefined } })
+  assert.deepEqual([rounds(parked), lastOf(parked).stop_reason?.type], [['0 needs_revision'], 'requires_action'])
+  const [use] = ofType(parked, 'agent.custom_tool_use')
+  const { content } = end
+  const answer: NewEvent = { type: 'user.custom_tool_result', custom_tool_use_id: use?.id ?? '', content: [...content] }
+  const whole = { changes: { customToolEnd: async () => end } }
+  for (let batches = 0; batches < 4; batches++) {
+    // The tool is gone by then.
+    const cut = await runOn(rigSaying(grades.slice(1)), [...parked, answer], { ...whole, batches })
+    const rig = rigSaying(grades.slice(1))
+    const log = await runOn(rig, cut, whole)
+    assert.deepEqual(rounds(log), ['0 needs_revision', '1 satisfied'], `killed after ${batches} batches`)
+    assert.equal(lastOf(log).outcome?.result, 'satisfied')
+    assert.equal(ofType(log, 'agent.tool_result').length, 0)
+    assert.match(textsOf(rig.graded[0] ?? assert.fail()).join(), /rung/)
   }
 })
 
