@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Input, Route } from '../../../contract/route.ts'
 import { skillFolderRoutes } from '../../../contract/skill-folders.ts'
 import { actorOf, bind } from '../../http/bind.ts'
+import { idempotencyOf } from '../../http/idempotency.ts'
 import { ignoredHeader, ignoredValue } from '../../http/ignored-fields.ts'
 import { pageOf } from '../../http/page.ts'
 import { fastifyPath } from '../../http/paths.ts'
@@ -96,9 +97,9 @@ interface Loading {
 
 function serveUploads(app: FastifyInstance, versions: SkillVersions): void {
   upload(app, skillFolderRoutes.create, async request => {
-    const { headers, caller } = request
+    const { headers } = request
     const sent = await receiveSkill(request.raw, { vendor: vendorOf(headers), kind: 'skill' })
-    const by = { caller, actor: actorOf(request) }
+    const by = uploadBy(request, skillFolderRoutes.create)
     return { answer: skillFor(headers)(await versions.create(sent.folder, sent.displayName, by)), ...sent }
   })
   upload(app, skillFolderRoutes.createVersion, async request => {
@@ -107,11 +108,17 @@ function serveUploads(app: FastifyInstance, versions: SkillVersions): void {
     await versions.get(id, caller)
     const sent = await receiveSkill(request.raw, { vendor: vendorOf(headers), kind: 'version' })
     const ofAnthropic = isAnthropic(headers)
-    const how = { isDefault: ofAnthropic || sent.isDefault, keepsName: ofAnthropic }
-    const by = { caller, actor: actorOf(request) }
-    return { answer: versionFor(headers)(await versions.addVersion(id, sent.folder, how, by)), ...sent }
+    const how = { folder: sent.folder, isDefault: ofAnthropic || sent.isDefault, keepsName: ofAnthropic }
+    const by = uploadBy(request, skillFolderRoutes.createVersion)
+    return { answer: versionFor(headers)(await versions.addVersion(id, how, by)), ...sent }
   })
 }
+
+const uploadBy = (request: FastifyRequest, route: Route) => ({
+  caller: request.caller,
+  actor: actorOf(request),
+  idempotency: idempotencyOf(request, route, request.caller),
+})
 
 type Upload = (request: FastifyRequest) => Promise<{ readonly answer: object; readonly ignored: readonly string[] }>
 

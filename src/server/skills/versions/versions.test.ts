@@ -63,6 +63,18 @@ test('an uploaded folder is a skill of the library, and its files are downloaded
   assert.deepEqual(await actionsOf(made.id), ['skill.create'])
 })
 
+test('an upload that is repeated under its Idempotency-Key is stored once', async () => {
+  const headers = { ...anthropic, 'idempotency-key': 'once' }
+  const files = { 'once/SKILL.md': skillFile('once') }
+  const { id } = await uploaded<AnthropicSkill>('/v1/skills', files, { headers })
+  assert.equal((await uploaded<AnthropicSkill>('/v1/skills', files, { headers })).id, id)
+  const path = `/v1/skills/${id}/versions`
+  const second = await uploaded<AnthropicSkillVersion>(path, files, { headers })
+  assert.deepEqual(await uploaded(path, files, { headers }), second)
+  assert.equal((await upload(path, { ...files, 'once/a': 'a' }, { headers })).status, 422)
+  assert.equal((await done<OpenAiSkill>('ana', `GET /v1/skills/${id}`)).latest_version, '2')
+})
+
 test('an archive is the same as its files', async () => {
   const zip = await zipOf([{ path: 'packed/SKILL.md', content: Buffer.from(skillFile('packed')) }], new Date())
   const made = await uploaded<OpenAiSkill>('/v1/skills', { 'anything.zip': zip }, { headers: {} })

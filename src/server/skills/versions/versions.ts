@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { maxSkillNameLength } from '../../../contract/skills.ts'
 import type { Audit } from '../../audit/audit.ts'
-import type { RunSql } from '../../db/once.ts'
+import { once, type RunSql } from '../../db/once.ts'
 import type { Caller } from '../../http/caller.ts'
+import type { Idempotency } from '../../http/idempotency.ts'
 import { AppError, invalid, notFound } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { zipOf } from '../../platform/zip-write.ts'
@@ -23,7 +24,13 @@ interface Deps {
   readonly audit: Audit
 }
 
+/** Who uploads, and the key under which the request is executed once; the hash of its body is that of the upload. */
+interface UploadBy extends By {
+  readonly idempotency?: Idempotency | undefined
+}
+
 interface NewVersionOf {
+  readonly folder: SkillFolder
   readonly isDefault: boolean
   /** Rejects a folder whose name differs from that of the default version. */
   readonly keepsName: boolean
@@ -99,30 +106,36 @@ export function createSkillVersions({ store, audit }: Deps) {
     },
 
     /** Adds a skill with its first version. */
-    async create(folder: SkillFolder, displayName: string | undefined, by: By): Promise<SkillHead> {
+    async create(folder: SkillFolder, displayName: string | undefined, by: UploadBy): Promise<SkillHead> {
       const { principal: owner } = by.caller
-      const id = newId('skill')
       const name = checkedName(displayName ?? folder.name)
-      await store.changing(async sql => {
-        await checkSpace(sql, owner, folder.files)
-        await store.insertSkill(sql, { id, owner, displayName: name, version: folder })
-        await record(sql, 'create', { by, id, after: { ...publicFields(folder), name } })
-      })
+      const id = await store.changing(sql =>
+        once(sql, onceFor(by, { folder, name }), async () => {
+          const made = newId('skill')
+          await checkSpace(sql, owner, folder.files)
+          await store.insertSkill(sql, { id: made, owner, displayName: name, version: folder })
+          await record(sql, 'create', { by, id: made, after: { ...publicFields(folder), name } })
+          return made
+        }),
+      )
       return get(id, by.caller)
     },
 
-    async addVersion(id: string, folder: SkillFolder, { isDefault, keepsName }: NewVersionOf, by: By) {
-      return store.changing(async (sql): Promise<SkillVersion> => {
-        const head = await lock(sql, id, by.caller)
-        await checkSpace(sql, by.caller.principal, folder.files)
-        const added = await store.insertVersion(sql, id, folder)
-        if (keepsName && added.name !== head.name)
-          throw invalid(`files: name ${added.name} in ${skillFile} must be ${head.name}, the name of the skill`)
-        if (isDefault) await store.setDefault(sql, id, added.number)
-        const after = { version: added.number, is_default: isDefault, ...publicFields(folder) }
-        await record(sql, 'create_version', { by, id, after })
-        return added
-      })
+    async addVersion(id: string, { folder, isDefault, keepsName }: NewVersionOf, by: UploadBy): Promise<SkillVersion> {
+      const number = await store.changing(sql =>
+        once(sql, onceFor(by, { folder, isDefault }), async () => {
+          const head = await lock(sql, id, by.caller)
+          await checkSpace(sql, by.caller.principal, folder.files)
+          const added = await store.insertVersion(sql, id, folder)
+          if (keepsName && added.name !== head.name)
+            throw invalid(`files: name ${added.name} in ${skillFile} must be ${head.name}, the name of the skill`)
+          if (isDefault) await store.setDefault(sql, id, added.number)
+          const after = { version: added.number, is_default: isDefault, ...publicFields(folder) }
+          await record(sql, 'create_version', { by, id, after })
+          return added.number
+        }),
+      )
+      return version(id, String(number), by.caller)
     },
 
     /** Makes a version the one that the library has. */
@@ -175,6 +188,17 @@ interface Change {
   readonly id: string
   readonly before?: object
   readonly after?: object
+}
+
+/** Returns the identity of an upload: its fields and the paths and contents of its files. */
+function onceFor(
+  { idempotency }: UploadBy,
+  { folder, ...fields }: { readonly folder: SkillFolder; readonly [field: string]: unknown },
+) {
+  if (!idempotency) return undefined
+  const hash = createHash('sha256').update(JSON.stringify(fields))
+  for (const { path, content } of folder.files) hash.update(JSON.stringify([path, content.length])).update(content)
+  return { ...idempotency, bodyHash: hash.digest() }
 }
 
 /** Returns what a text selects; undefined for one that no version has. */
