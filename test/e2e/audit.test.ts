@@ -188,7 +188,7 @@ const ofCredential =
   }
 const deployment = async () => ({
   name: 'Audited',
-  agent: await newAgent(),
+  agent: (await send(service, 'POST /v1/agents', { body: { name: 'Audited', model: 'demo' } })).json<Agent>().id,
   environment_id: (await send(service, 'POST /v1/environments', { body: { name: 'Audited' } })).json<Agent>().id,
   initial_events: [{ type: 'user.message', content: [{ type: 'text', text: secret }] }],
 })

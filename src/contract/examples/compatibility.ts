@@ -9,7 +9,7 @@ const storedMemory = { memory_store_id: '{memory_store_id}', memory_id: '{stored
 const memoryVersion = { memory_store_id: '{memory_store_id}', memory_version_id: '{memory_version_id}' }
 const deployment = {
   name: 'Morning report',
-  agent: '{agent_id}',
+  agent: '{managed_agent_id}',
   environment_id: '{environment_id}',
   initial_events: [{ type: 'user.message', content: [{ type: 'text', text: 'Write the report.' }] }],
   schedule: { type: 'cron', expression: '30 9 * * MON-FRI', timezone: 'Europe/Berlin' },

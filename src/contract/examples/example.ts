@@ -40,6 +40,7 @@ const samples: Readonly<Record<string, string>> = {
   dataset_id: 'dset_4f9a2c7d10',
   experiment_id: 'exp_4f9a2c7d10',
   memory_version_id: 'memver_4f9a2c7d10',
+  managed_agent_id: 'agent_4f9a2c7d10',
   member_id: 'user_4f9a2c7d10',
   member_team_id: 'team_4f9a2c7d10',
   message_batch_id: 'msgbatch_4f9a2c7d10',

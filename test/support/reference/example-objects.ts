@@ -42,7 +42,7 @@ export function exampleObjects(service: Service): ExampleObjects {
   async function deployment(): Promise<string> {
     return created('POST /v1/deployments', {
       name: 'Morning report',
-      agent: await idOf('agent_id'),
+      agent: await idOf('managed_agent_id'),
       environment_id: await idOf('environment_id'),
       initial_events: [{ type: 'user.message', content: [{ type: 'text', text: 'Write the report.' }] }],
       schedule: { type: 'cron', expression: '30 9 * * MON-FRI', timezone: 'Europe/Berlin' },
@@ -213,6 +213,7 @@ export function exampleObjects(service: Service): ExampleObjects {
     deployment_id: deployment,
     deployment_run_id: async () => created(`POST /v1/deployments/${await idOf('deployment_id')}/run`, {}),
     key_id: () => created('POST /api/keys', { label: 'Ana', owner_id: 'ana' }),
+    managed_agent_id: () => created('POST /v1/agents', { name: 'Scribe', model: 'demo' }),
     member_id: user,
     member_team_id: async () => {
       const [team, member] = [await newTeam(), await idOf('member_id')]

@@ -59,9 +59,18 @@ export function createDeployments(deps: Deps) {
     return { agent_id: id, agent_version: version ?? agent.version, owner_id: agent.owner_id ?? '' }
   }
 
-  /** Throws for a deployment whose sessions could not be created. */
-  const check = (values: Omit<DeploymentValues, 'id'>, caller: Caller): Promise<void> =>
-    deps.sessions.check(sessionOf(values), { ...caller, ownerScope: values.owner_id })
+  /** Throws for a deployment whose sessions could not be created from objects of its owner. */
+  async function check(values: Omit<DeploymentValues, 'id'>, caller: Caller): Promise<void> {
+    const { owner_id: owner } = values
+    try {
+      await deps.sessions.check(sessionOf(values), { ...caller, ownerScope: owner })
+    } catch (cause) {
+      if (caller.ownerScope !== undefined || !(cause instanceof AppError) || cause.code !== 'not_found') throw cause
+      throw new AppError('not_found', `${cause.message} among the objects of ${owner}, the owner of the agent`, {
+        cause,
+      })
+    }
+  }
 
   const dueAfter = (row: DeploymentValues, time: Date): Date | null =>
     row.paused_at || row.archived_at ? null : deps.timing.next(row, time)
