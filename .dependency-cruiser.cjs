@@ -9,7 +9,7 @@ const nouns = [
   'controls/freezes',
   'egress/(egress|inner-host|check-network|session-secrets)',
   'files/files',
-  'gateway/(gateway|core/call|tokens/(estimate|token-counts))',
+  'gateway/(gateway|batching/batch-api|core/call|tokens/(estimate|token-counts))',
   'http/(caller|idempotency)',
   'keys/(keys|run-as|import|sign-in-keys|store)',
   'mcp/registry/servers',

@@ -167,6 +167,11 @@ export const settings: Readonly<Record<string, SettingText>> = {
     'Fee in US dollars of a web search that the provider runs',
     '[by provider](../configuration.md#fees-of-tools-that-the-provider-runs)',
   ],
+  [`${params}.batch_api`]: [
+    'Whether batches use the [batch API of the provider](../batches.md#batch-apis-of-providers)',
+    '`true` for `api.anthropic.com` and `api.openai.com`',
+  ],
+  [`${params}.batch_price_factor`]: ['Price of the batch API as a share of the usual price', '0.5'],
   [`${params}.log_bodies`]: ['Recording of [bodies of calls](../usage.md#bodies-of-calls)', 'off'],
   [`${params}.log_bodies.until`]: ['End of the recording, such as `"2026-12-01T00:00:00Z"`', 'required'],
   [`${params}.aws_region_name`]: ['Bedrock: region'],

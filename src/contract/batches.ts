@@ -15,6 +15,19 @@ const WaitingFor = Nullable(
   'Why the remaining requests wait, such as a budget without room; null while they do not wait',
 )
 
+const ProviderBatches = Type.Array(
+  Type.Object({
+    id: Type.String({ description: 'Id of the batch at the provider' }),
+    deployment: Type.String(),
+    requests: Type.Integer(),
+    status: Type.Union([Type.Literal('in_progress'), Type.Literal('ended')]),
+  }),
+  {
+    description:
+      'The last 100 batches of providers that requests of this batch were submitted in; all other requests are made singly',
+  },
+)
+
 /** Batch in Anthropic's format. */
 export const MessageBatch = named(
   'MessageBatch',
@@ -39,6 +52,7 @@ export const MessageBatch = named(
     archived_at: Type.Null({ description: 'Always null: a batch is deleted together with its results' }),
     results_url: Nullable(Type.String(), 'null until the batch has ended'),
     waiting_for: WaitingFor,
+    provider_batches: ProviderBatches,
   }),
 )
 export type MessageBatch = Static<typeof MessageBatch>
@@ -98,6 +112,7 @@ export const Batch = named(
     }),
     metadata: Nullable(Metadata),
     waiting_for: WaitingFor,
+    provider_batches: ProviderBatches,
   }),
 )
 export type Batch = Static<typeof Batch>

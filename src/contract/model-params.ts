@@ -67,6 +67,14 @@ export const modelParams = {
   output_cost_per_image: amount,
   input_cost_per_query: amount,
   web_search_cost_per_query: amount,
+  batch_api: Type.Boolean({
+    description:
+      'Whether batches use the batch API of the provider, at its lower price. By default true for `api.anthropic.com` and `api.openai.com`, else false',
+  }),
+  batch_price_factor: Type.Number({
+    minimum: 0,
+    description: 'Price of the batch API as a share of the usual price; 0.5 by default',
+  }),
   cache: CacheSettings,
   log_bodies: LogBodies,
   aws_region_name: text,

@@ -328,6 +328,9 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     openFiles: files,
     files: callerFiles.files,
     publicUrl,
+    usage,
+    budgets,
+    providerBatches: calls.providerBatches,
   })
   const controls = composeControls({
     ...base,

@@ -1,22 +1,42 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI, { toFile } from 'openai'
+import type { Budget } from '../../src/contract/budgets.ts'
 import type { UsageCall } from '../../src/contract/usage.ts'
 import { holderOf } from '../support/keys/virtual-keys.ts'
 import { runLine } from '../support/service/command-line.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { send, sendOk } from '../support/service/send.ts'
+import { startBatchUpstream } from '../support/upstream/batch-upstream.ts'
 import { startEveryProtocol } from '../support/upstream/every-protocol.ts'
 import { saying } from '../support/upstream/scripted-service.ts'
 import { aliasOf } from '../support/upstream/spoken-protocols.ts'
 
-const { service } = await startEveryProtocol()
+const provider = await startBatchUpstream()
+after(() => provider.close())
+/** A request of 1,000 tokens and an answer of 100 cost 0.002 dollars as a single call. */
+const prices = { input_cost_per_token: 0.000001, output_cost_per_token: 0.00001 }
+const { service } = await startEveryProtocol({
+  aliases: { 'batch-claude': 'anthropic-messages', 'batch-gpt': 'openai-chat' },
+  params: {
+    'batch-claude': { api_base: provider.url, batch_api: true, ...prices },
+    'batch-gpt': { api_base: `${provider.url}/v1`, batch_api: true, ...prices },
+  },
+  hosts: [provider.host],
+})
 const holder = await holderOf(service)
 const anthropic = new Anthropic({ baseURL: service.url, apiKey: holder.key ?? '', maxRetries: 0 })
 const openai = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: holder.key ?? '', maxRetries: 0 })
 const patience = { withinMs: 60_000, what: 'the end of the batch' }
 const said = (text: string) => [{ role: 'user' as const, content: saying({ text }) }]
+
+/** The ledger rows of a key, which are written soon after their calls. */
+const callsOf = (keyId: string, count: number): Promise<readonly UsageCall[]> =>
+  eventually(async () => {
+    const { calls } = await sendOk<{ calls: UsageCall[] }>(service, `GET /api/usage/calls?key_id=${keyId}`)
+    return calls.length >= count && calls
+  }, patience)
 
 /** A model of each format, except Anthropic's. */
 const foreign = [aliasOf('openai-chat'), aliasOf('openai-responses'), aliasOf('gemini')]
@@ -51,11 +71,7 @@ test('@anthropic-ai/sdk: a batch on models of other formats is created, read, ca
   assert.deepEqual(listed, [created.id])
   await assert.rejects(anthropic.messages.batches.cancel(created.id), { status: 409 })
 
-  // The ledger books a call at most five seconds after its end.
-  const calls = await eventually(async () => {
-    const booked = await sendOk<{ calls: UsageCall[] }>(service, `GET /api/usage/calls?key_id=${holder.id}`)
-    return booked.calls.length >= foreign.length && booked.calls
-  })
+  const calls = await callsOf(holder.id, foreign.length)
   assert.deepEqual(
     calls.map(({ batch_id, outcome }) => [batch_id, outcome]),
     foreign.map(() => [created.id, 'completed']),
@@ -141,6 +157,70 @@ test('openai: batches of responses and of embeddings run on models of other form
     if (endpoint === '/v1/embeddings') assert.equal(response.body.data.length, 2)
     else assert.match(JSON.stringify(response.body.output), /As a response/)
   }
+})
+
+test('both SDKs get results through the batch API of the provider, at half the price and within the budget', async () => {
+  const spender = await holderOf(service, { max_budget: 10 })
+  const options = { apiKey: spender.key ?? '', maxRetries: 0 }
+  const claude = new Anthropic({ ...options, baseURL: service.url })
+  const gpt = new OpenAI({ ...options, baseURL: `${service.url}/v1` })
+  const params = { model: 'batch-claude', max_tokens: 200, messages: said('Half.') }
+  const pdf = await toFile(Buffer.from('%PDF-1.7'), 'in.pdf', { type: 'application/pdf' })
+  const { id: file_id } = await gpt.files.create({ purpose: 'user_data', file: pdf })
+  // The stable types of the SDK lack references to files.
+  const document = { type: 'document', source: { type: 'file', file_id } } as unknown as Anthropic.DocumentBlockParam
+  const requests = [
+    ...['first', 'second'].map(custom_id => ({ custom_id, params })),
+    { custom_id: 'unlucky', params: { ...params, max_tokens: 13 } },
+    { custom_id: 'with-a-file', params: { ...params, messages: [{ role: 'user' as const, content: [document] }] } },
+  ]
+  const { id } = await claude.messages.batches.create({ requests })
+  const body = { model: 'batch-gpt', max_tokens: 200, messages: said('Half.') }
+  const line = JSON.stringify({ custom_id: 'third', method: 'POST', url: '/v1/chat/completions', body })
+  const file = await gpt.files.create({ purpose: 'batch', file: await toFile(Buffer.from(line), 'in.jsonl') })
+  const about = { input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const
+  const { id: fileBatch } = await gpt.batches.create(about)
+
+  await eventually(async () => (await claude.messages.batches.retrieve(id)).processing_status === 'ended', patience)
+  const results: unknown[] = []
+  for await (const { custom_id, result } of await claude.messages.batches.results(id)) {
+    const [block] = result.type === 'succeeded' ? result.message.content : []
+    results.push([custom_id, block?.type === 'text' && block.text])
+  }
+  const text = 'From a provider.'
+  assert.deepEqual(results, [
+    ['first', text],
+    ['second', text],
+    ['unlucky', text],
+    ['with-a-file', text],
+  ])
+  const ended = await eventually(async () => {
+    const batch = await gpt.batches.retrieve(fileBatch)
+    return batch.status === 'completed' && batch
+  }, patience)
+  const output = await (await gpt.files.content(ended.output_file_id ?? '')).text()
+  assert.equal(JSON.parse(output).response.body.choices[0].message.content, text)
+  const [ofFile, ofMessages] = provider.batches.toSorted((a, b) => a.lines.length - b.lines.length)
+  assert.deepEqual([ofFile?.lines.length, ofMessages?.lines.length, provider.batches.length], [1, 4, 2])
+  // The document refers to a copy at the provider.
+  assert.match(JSON.stringify(ofMessages?.lines.at(-1)), /"file_id":"file-\d+"/)
+  assert.match(ofMessages?.betas ?? '', /files-api/)
+  // The provider answered one of them with an error, and it was made singly.
+  assert.equal(provider.singles.length, 1)
+
+  const calls = await callsOf(spender.id, 5)
+  assert.deepEqual(
+    calls.map(({ cost_usd, price_source, batch_id }) => [cost_usd, price_source, batch_id]).toSorted(),
+    [
+      ['0.001', 'config, batch', id],
+      ['0.001', 'config, batch', id],
+      ['0.001', 'config, batch', id],
+      ['0.001', 'config, batch', fileBatch],
+      ['0.002', 'config', id],
+    ].toSorted(),
+  )
+  const budget = await sendOk<Budget>(service, `GET /api/budgets/key/${spender.id}`)
+  assert.deepEqual([budget.spend, budget.reserved], [0.006, 0])
 })
 
 test('S48: a stop of a key cancels its batches', async () => {

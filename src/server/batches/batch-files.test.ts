@@ -33,7 +33,8 @@ const lines = lineStore(pool)
 const announce = () => undefined
 const batches = createBatches({ store, lines, announce }, 'openai')
 const create = createFileBatches({ store, files, announce })
-const runJob = createBatchFiles({ store, lines, files })
+const targetOf = () => undefined
+const runJob = createBatchFiles({ store, lines, targetOf, files })
 const owner = randomUUID()
 const endpoint = '/v1/chat/completions'
 
@@ -173,7 +174,7 @@ for (const [why, text, codes] of invalidFiles) {
 test('a file of more lines than allowed is named with the limit, and a validation that was interrupted starts again', async () => {
   const text = Array.from({ length: 6 }, (_, at) => line(`line-${at}`)).join('\n')
   const writer = createLineWriter(async () => undefined)
-  const [error] = await readInputFile({ content: contentOf(text), endpoint, writer, maxLines: 5 })
+  const [error] = await readInputFile({ content: contentOf(text), endpoint, targetOf, writer, maxLines: 5 })
   assert.deepEqual([error?.code, error?.line], ['too_many_requests', 6])
   assert.match(error?.message ?? '', /more than 5 requests/)
 

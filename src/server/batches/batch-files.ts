@@ -7,12 +7,14 @@ import { type BatchJob, type BatchStore, ClaimLost } from './batch-store.ts'
 import { readInputFile } from './input-file.ts'
 import type { LineStore } from './line-store.ts'
 import { lineWriterOf } from './new-lines.ts'
+import type { TargetOfLine } from './provider/target-of-line.ts'
 import { endpointOf } from './public-batch.ts'
 import { openAiLine, resultLines } from './result-lines.ts'
 
 interface Deps {
   readonly store: BatchStore
   readonly lines: Pick<LineStore, 'page'>
+  readonly targetOf: TargetOfLine
   readonly files: Pick<Files, 'get' | 'contentOf' | 'create' | 'list' | 'remove'>
 }
 
@@ -22,7 +24,7 @@ const noRoomMs = 60_000
 const listed = 100
 
 /** Creates the job of batches with files: it checks and stores the lines of an input file, or writes the output files. */
-export function createBatchFiles({ store, lines, files }: Deps) {
+export function createBatchFiles({ store, lines, targetOf, files }: Deps) {
   async function validate(job: BatchJob, signal: AbortSignal): Promise<JobEnd> {
     // Of a validation that was interrupted.
     while ((await store.dropLines(job)) > 0);
@@ -31,7 +33,7 @@ export function createBatchFiles({ store, lines, files }: Deps) {
       return failed(job, [{ code: 'file_not_found', message: `file ${job.input_file_id} not found`, ...nowhere }])
     const writer = lineWriterOf(store, job)
     const content = untilAborted(files.contentOf(file), signal)
-    const errors = await readInputFile({ content, endpoint: endpointOf(job), writer })
+    const errors = await readInputFile({ content, endpoint: endpointOf(job), targetOf, writer })
     if (errors.length > 0) return failed(job, errors)
     await store.start(job, await writer.end())
     return 'done'

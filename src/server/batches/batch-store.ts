@@ -1,7 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
-import type { BatchError } from '../../contract/batches.ts'
+import type { Batch, BatchError } from '../../contract/batches.ts'
 import { transaction } from '../db/connect.ts'
 import { copyRows } from '../db/copy-rows.ts'
+import type { BatchTarget } from '../gateway/batching/batch-api.ts'
 
 export type BatchFormat = 'anthropic' | 'openai'
 
@@ -32,6 +33,7 @@ export interface BatchRow {
   readonly canceled: number
   readonly expired: number
   readonly waiting_for: string | null
+  readonly provider_batches: Batch['provider_batches']
   readonly created_at: Date
   readonly expires_at: Date
   readonly started_at: Date | null
@@ -59,7 +61,12 @@ export interface BatchJob extends BatchRow {
 export type NewLine = {
   readonly seq: number
   readonly custom_id: string
-} & ({ readonly request: string } | { readonly error: string })
+} & NewCall
+
+/** The body of a call, and where it goes if to a provider's batch API; or an error. */
+export type NewCall =
+  | { readonly request: string; readonly target?: BatchTarget | undefined }
+  | { readonly error: string }
 
 export interface BatchPage {
   readonly principal: string
@@ -83,7 +90,12 @@ export class ClaimLost extends Error {
 const columns = `
   id, format, principal, key_id, kind, headers, metadata, input_file_id, output_file_id, error_file_id, output_expires_s,
   state, outcome, errors, lines, succeeded, errored, canceled, expired, waiting_for, created_at, expires_at, started_at,
-  cancel_initiated_at, finalizing_at, ended_at`
+  cancel_initiated_at, finalizing_at, ended_at,
+  array(
+    select json_build_object('id', provider_id, 'deployment', deployment, 'requests', lines, 'status', state)
+    from provider_batches p
+    where p.batch_id = batches.id and provider_id is not null order by p.created_at desc limit 100
+  ) as provider_batches`
 
 const window = `interval '24 hours'`
 /** Longer than a pause of a process; a claim is renewed every 3 s. */
@@ -151,7 +163,17 @@ export function batchStore(pool: Pool) {
         await lockClaimed(client, { id, claim })
         await copyRows(client, {
           table: 'batch_lines',
-          columns: ['batch_id', 'seq', 'custom_id', 'request', 'ready_at', 'type', 'result'],
+          columns: [
+            'batch_id',
+            'seq',
+            'custom_id',
+            'request',
+            'deployment',
+            'upstream_model',
+            'ready_at',
+            'type',
+            'result',
+          ],
           rows: lines.map(line => lineRow(id, line)),
         })
       }),
@@ -307,16 +329,12 @@ async function lockClaimed(client: PoolClient, { id, claim }: BatchClaim): Promi
   if (rows.length === 0) throw new ClaimLost(`batch ${id} was deleted, cancelled or claimed by another process`)
 }
 
-const lineRow = (batchId: string, line: NewLine) => ({
-  batch_id: batchId,
-  seq: line.seq,
-  custom_id: line.custom_id,
-  request: 'request' in line ? line.request : null,
+function lineRow(batch_id: string, line: NewLine) {
+  const row = { batch_id, seq: line.seq, custom_id: line.custom_id, deployment: null, upstream_model: null }
+  if ('error' in line) return { ...row, request: null, ready_at: null, type: 'errored', result: line.error }
   // Before all lines that were tried before.
-  ready_at: 'request' in line ? '-infinity' : null,
-  type: 'error' in line ? 'errored' : null,
-  result: 'error' in line ? line.error : null,
-})
+  return { ...row, ...line.target, request: line.request, ready_at: '-infinity', type: null, result: null }
+}
 
 interface Ending {
   /** SQL of the lines that have their result. */

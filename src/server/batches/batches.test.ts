@@ -108,7 +108,7 @@ const requestsOf = (count: number, params: object = {}) =>
   }))
 
 const create = (body: unknown, caller = masterCaller, maxRequests = 100_000) =>
-  createMessageBatches({ store, announce, maxRequests })({
+  createMessageBatches({ store, targetOf: () => undefined, announce, maxRequests })({
     body: chunksOf(body),
     headers: { 'anthropic-beta': 'some-beta', authorization: 'Bearer secret' },
     caller,

@@ -3,10 +3,12 @@ import { type BatchEndpoint, type BatchError, maxBatchLines } from '../../contra
 import { LineTooLong, linesOf } from '../platform/lines.ts'
 import { readInputLine } from './input-line.ts'
 import type { LineWriter } from './new-lines.ts'
+import type { TargetOfLine } from './provider/target-of-line.ts'
 
 interface Reading {
   readonly content: AsyncIterable<Buffer>
   readonly endpoint: BatchEndpoint
+  readonly targetOf: TargetOfLine
   readonly writer: LineWriter
   readonly maxLines?: number
 }
@@ -49,10 +51,10 @@ interface Read {
 }
 
 async function addLine(
-  { endpoint, writer }: Reading,
+  { endpoint, targetOf, writer }: Reading,
   { text, ids }: Read,
 ): Promise<Omit<BatchError, 'line'> | undefined> {
-  const line = readInputLine(text, endpoint)
+  const line = readInputLine(text, { endpoint, targetOf })
   if (!('custom_id' in line)) return line
   const { custom_id, ...rest } = line
   if (ids.has(custom_id)) {

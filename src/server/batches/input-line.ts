@@ -1,11 +1,19 @@
 import type { BatchEndpoint, BatchError } from '../../contract/batches.ts'
 import { isRecord, jsonOr } from '../platform/json.ts'
+import type { NewCall } from './batch-store.ts'
 import { lineError } from './errors.ts'
+import type { TargetOfLine } from './provider/target-of-line.ts'
+import { kindOfEndpoint } from './public-batch.ts'
 
 const maxIdLength = 512
 
 /** A line of an input file in OpenAI's format, as it is stored. */
-export type InputLine = { readonly custom_id: string } & ({ readonly request: string } | { readonly error: string })
+export type InputLine = { readonly custom_id: string } & NewCall
+
+interface Reading {
+  readonly endpoint: BatchEndpoint
+  readonly targetOf: TargetOfLine
+}
 
 type Problem = Omit<BatchError, 'line'>
 
@@ -15,7 +23,7 @@ const problem = (code: string, message: string, param: string | null = null): Pr
  * Reads a line `{custom_id, method, url, body}`. Returns the problem of a line that makes its whole file invalid. A body
  * that no model accepts is not such a problem: its call fails alone.
  */
-export function readInputLine(text: string, endpoint: BatchEndpoint): InputLine | Problem {
+export function readInputLine(text: string, { endpoint, targetOf }: Reading): InputLine | Problem {
   const line = jsonOr(text, undefined)
   if (!isRecord(line)) return problem('invalid_json_line', 'line is not a JSON object')
   const { custom_id, method, url, body } = line
@@ -27,7 +35,7 @@ export function readInputLine(text: string, endpoint: BatchEndpoint): InputLine 
   if (body['stream'] === true)
     return { custom_id, error: lineError('openai', 'invalid_request', 'stream is not supported in a batch; omit it') }
   try {
-    return { custom_id, request: JSON.stringify(body) }
+    return { custom_id, request: JSON.stringify(body), target: targetOf(kindOfEndpoint[endpoint], body) }
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause
     return { custom_id, error: lineError('openai', 'invalid_request', 'body is nested too deep') }

@@ -1,5 +1,5 @@
 import { statusOfCode } from '../../contract/error-codes.ts'
-import type { Call, Sink } from '../gateway/core/call.ts'
+import type { BatchAnswer, Call, Sink } from '../gateway/core/call.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Caller } from '../http/caller.ts'
 import { AppError } from '../platform/errors.ts'
@@ -19,17 +19,60 @@ export type LineEnd =
   /** The key of the batch was revoked or has expired. */
   | { readonly kind: 'keyless' }
 
+/** Keys of batches. */
+export interface LineKeys {
+  byId(id: string): Caller | undefined | Promise<Caller | undefined>
+}
+
 interface Deps {
   /** Calls by kind: those of the Responses format can continue from stored responses. */
   readonly gatewayOf: (kind: Call['kind']) => Pick<Gateway, 'call'>
-  readonly keys: { byId(id: string): Caller | undefined | Promise<Caller | undefined> }
+  readonly keys: LineKeys
   /** Failed calls after which a line ends with the error. */
   readonly maxTries: number
   /** Wait after the given number of failed calls. */
   readonly retryMs: (tries: number) => number
 }
 
-export type CallLine = (line: ClaimedLine, signal: AbortSignal) => Promise<LineEnd>
+/** Answer of a provider's batch API, and the id of the request that it belongs to. */
+export interface GivenAnswer {
+  readonly requestId: string
+  readonly batchAnswer?: BatchAnswer
+}
+
+/** Calls a line, or settles it with an answer that its provider gave. */
+export type CallLine = (line: ClaimedLine, signal: AbortSignal, given?: GivenAnswer) => Promise<LineEnd>
+
+interface CallFields extends Pick<Call, 'caller' | 'requestId' | 'signal' | 'stop'> {
+  readonly batchAnswer?: BatchAnswer | undefined
+}
+
+/** Returns the call of a line. */
+export const callOf = (line: ClaimedLine, { batchAnswer, ...fields }: CallFields): Call => ({
+  kind: line.kind,
+  body: Buffer.from(line.request),
+  headers: { ...line.headers, 'content-type': 'application/json' },
+  query: '',
+  batchId: line.batch_id,
+  ...fields,
+  ...(batchAnswer && { batchAnswer }),
+})
+
+/** Returns who pays for a line; undefined when its key may make no more calls. */
+export async function payerOf(
+  { key_id, principal }: Pick<ClaimedLine, 'key_id' | 'principal'>,
+  keys: LineKeys,
+): Promise<Call['caller'] | undefined> {
+  if (key_id === null) return { principal, key: undefined }
+  const key = (await keys.byId(key_id))?.key
+  return key && { principal, key }
+}
+
+/** Returns who pays for an answer that exists although its key may make no more calls. */
+function payerOfAnswer({ key_id, principal }: ClaimedLine): Call['caller'] {
+  const key = key_id === null ? undefined : { id: key_id, models: [], isLimited: true, isNarrow: true, expires: true }
+  return { principal, key }
+}
 
 const maxAnswerBytes = 32 * 1024 * 1024
 /** Wait for room in a rate limit, or of a server under load. */
@@ -47,8 +90,8 @@ export function createCallLine({ gatewayOf, keys, maxTries, retryMs }: Deps): Ca
     const { code, message, headers } = error
     if (code === 'unauthorized') return { kind: 'keyless' }
     if (code === 'budget_exceeded') return { kind: 'waiting', reason: message }
-    const waitMs = retryAfterMs(headers)
-    if (ownLimits.has(code)) return { kind: 'later', isTry: false, waitMs: Math.min(waitMs ?? roomMs, maxRoomMs) }
+    const ownMs = ownWaitMs(error)
+    if (ownMs !== undefined) return { kind: 'later', isTry: false, waitMs: ownMs }
     const result: LineResult = {
       type: 'errored',
       status: statusOfCode(code),
@@ -57,7 +100,9 @@ export function createCallLine({ gatewayOf, keys, maxTries, retryMs }: Deps): Ca
     }
     // An address that is not allowed needs a change by the operator.
     const isFinal = error.cause instanceof OutboundBlocked || headers['x-should-retry'] === 'false'
-    return isPassing(statusOfCode(code)) && !isFinal ? failed(line, result, waitMs) : { kind: 'ended', result }
+    return isPassing(statusOfCode(code)) && !isFinal
+      ? failed(line, result, retryAfterMs(headers))
+      : { kind: 'ended', result }
   }
 
   function answeredEnd(line: ClaimedLine, answer: Answer, requestId: string): LineEnd {
@@ -78,34 +123,21 @@ export function createCallLine({ gatewayOf, keys, maxTries, retryMs }: Deps): Ca
     return isWorthRetrying ? failed(line, result, retryAfterMs(headers)) : { kind: 'ended', result }
   }
 
-  /** Returns who pays for a line; undefined when its key may make no more calls. */
-  async function payerOf({ key_id, principal }: ClaimedLine): Promise<Call['caller'] | undefined> {
-    if (key_id === null) return { principal, key: undefined }
-    const key = (await keys.byId(key_id))?.key
-    return key && { principal, key }
+  async function made(line: ClaimedLine, call: Call, isStopped: () => boolean): Promise<LineEnd> {
+    const answer = collectingSink()
+    const { outcome } = await gatewayOf(line.kind).call(call, answer.sink)
+    if (isStopped()) return { kind: 'ended', result: stoppedResult(line, call.requestId) }
+    return outcome === 'aborted' ? again : answeredEnd(line, answer.answer(), call.requestId)
   }
 
-  return async (line, signal) => {
+  return async (line, signal, given) => {
     const stopping = stoppingWith(signal)
-    const answer = collectingSink()
-    const requestId = newId('req')
+    const { requestId, batchAnswer }: GivenAnswer = given ?? { requestId: newId('req') }
     try {
-      const caller = await payerOf(line)
+      const caller = (await payerOf(line, keys)) ?? (batchAnswer && payerOfAnswer(line))
       if (!caller) return { kind: 'keyless' }
-      const call: Call = {
-        kind: line.kind,
-        body: Buffer.from(line.request),
-        headers: { ...line.headers, 'content-type': 'application/json' },
-        query: '',
-        requestId,
-        caller,
-        batchId: line.batch_id,
-        signal: stopping.signal,
-        stop: stopping.stop,
-      }
-      const { outcome } = await gatewayOf(line.kind).call(call, answer.sink)
-      if (stopping.isRequested()) return { kind: 'ended', result: stoppedResult(line, requestId) }
-      return outcome === 'aborted' ? again : answeredEnd(line, answer.answer(), requestId)
+      const fields = { caller, requestId, batchAnswer, signal: stopping.signal, stop: stopping.stop }
+      return await made(line, callOf(line, fields), stopping.isRequested)
     } catch (error) {
       if (signal.aborted) return again
       if (error instanceof AppError) return thrownEnd(line, error, requestId)
@@ -138,6 +170,10 @@ function stoppingWith(signal: AbortSignal) {
 }
 
 const ownLimits: ReadonlySet<AppError['code']> = new Set(['rate_limited', 'overloaded', 'unavailable'])
+
+/** Returns the wait after a call that a limit of the key or of this service rejected; undefined for any other error. */
+export const ownWaitMs = ({ code, headers }: AppError): number | undefined =>
+  ownLimits.has(code) ? Math.min(retryAfterMs(headers) ?? roomMs, maxRoomMs) : undefined
 
 const isPassing = (status: number): boolean => status === 408 || status === 409 || status === 429 || status >= 500
 

@@ -45,7 +45,10 @@ const maxBatches = 50
 const pageRows = 500
 const pageBytes = 4 * 1024 * 1024
 
-/** A batch gets an equal share of the free places, so that a large one does not delay the others. */
+/**
+ * Without the lines that go to the batch API of a provider. A batch gets an equal share of the free places, so that a
+ * large one does not delay the others.
+ */
 const claimText = `
   with open as materialized (
     select id, format, kind, principal, key_id, headers from batches
@@ -55,7 +58,7 @@ const claimText = `
   ), picked as materialized (
     select l.batch_id, l.seq from open b cross join lateral (
       select batch_id, seq from batch_lines
-      where batch_id = b.id and ready_at <= clock_timestamp()
+      where batch_id = b.id and deployment is null and ready_at <= clock_timestamp()
       order by ready_at, seq limit greatest(1, $3::integer / greatest(1, (select count(*) from open))) for update skip locked
     ) l limit $3
   )

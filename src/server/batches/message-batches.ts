@@ -4,14 +4,16 @@ import { maxMessageRequests } from '../../contract/batches.ts'
 import type { Caller } from '../http/caller.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
-import { isRecord, jsonOr } from '../platform/json.ts'
-import type { BatchRow, BatchStore } from './batch-store.ts'
+import { isRecord, type Json, jsonOr } from '../platform/json.ts'
+import type { BatchRow, BatchStore, NewCall } from './batch-store.ts'
 import { lineError, rejectMany } from './errors.ts'
 import { type LineWriter, lineWriterOf } from './new-lines.ts'
+import type { TargetOfLine } from './provider/target-of-line.ts'
 import { requestsIn } from './requests-reader.ts'
 
 interface Deps {
   readonly store: BatchStore
+  readonly targetOf: TargetOfLine
   /** Notifies the processes that make the calls. */
   readonly announce: () => void
   readonly maxRequests?: number
@@ -30,7 +32,7 @@ const maxRequestBytes = 32 * 1024 * 1024
 
 /** Creates batches in Anthropic's format from a request whose body is read and stored piece by piece. */
 export const createMessageBatches =
-  ({ store, announce, maxRequests = maxMessageRequests }: Deps) =>
+  ({ store, targetOf, announce, maxRequests = maxMessageRequests }: Deps) =>
   async ({ body, headers, caller, onIgnored }: Sent): Promise<BatchRow> => {
     const claim = { id: newId('msgbatch'), claim: randomUUID() }
     const by = { principal: caller.principal, key_id: caller.key?.id ?? null }
@@ -39,7 +41,8 @@ export const createMessageBatches =
     await store.insert({ id: claim.id, format: 'anthropic', ...by, ...about }, claim.claim)
     try {
       const writer = lineWriterOf(store, claim)
-      await addRequests(writer, requestsIn(body, { maxBytes: maxRequestBytes, onOther: onIgnored }), maxRequests)
+      const requests = requestsIn(body, { maxBytes: maxRequestBytes, onOther: onIgnored })
+      await addRequests(requests, { writer, targetOf, maxRequests })
       const row = await store.start(claim, await writer.end())
       if (!row) throw new AppError('conflict', 'reading the batch took too long; send it again')
       announce()
@@ -59,7 +62,12 @@ const versionsIn = (headers: IncomingHttpHeaders): Record<string, string> =>
     ),
   )
 
-async function addRequests(writer: LineWriter, requests: AsyncIterable<string>, maxRequests: number): Promise<void> {
+interface Adding extends Pick<Deps, 'targetOf'> {
+  readonly writer: LineWriter
+  readonly maxRequests: number
+}
+
+async function addRequests(requests: AsyncIterable<string>, { writer, targetOf, maxRequests }: Adding): Promise<void> {
   const ids = new Set<string>()
   for await (const text of requests) {
     const at = `requests[${ids.size}]`
@@ -73,16 +81,16 @@ async function addRequests(writer: LineWriter, requests: AsyncIterable<string>, 
     if (ids.has(id)) throw invalid(`${at}.custom_id ${id} occurs more than once; custom_id must be unique in a batch`)
     if (!isRecord(params)) throw invalid(`${at}.params must be an object: the body of POST /v1/messages`)
     ids.add(id)
-    await writer.add(id, lineOf(params))
+    await writer.add(id, lineOf(params, targetOf))
   }
   if (ids.size === 0) throw invalid('requests must have at least 1 item')
 }
 
-function lineOf(params: Readonly<Record<string, unknown>>): { request: string } | { error: string } {
+function lineOf(params: Json, targetOf: TargetOfLine): NewCall {
   if (params['stream'] === true)
     return { error: lineError('anthropic', 'invalid_request', 'stream is not supported in a batch; omit it') }
   try {
-    return { request: JSON.stringify(params) }
+    return { request: JSON.stringify(params), target: targetOf('messages', params) }
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause
     return { error: lineError('anthropic', 'invalid_request', 'params is nested too deep') }

@@ -1,4 +1,4 @@
-import type { BatchClaim, NewLine } from './batch-store.ts'
+import type { BatchClaim, NewCall, NewLine } from './batch-store.ts'
 
 const maxLines = 500
 const maxBytes = 4 * 1024 * 1024
@@ -19,7 +19,7 @@ export function createLineWriter(add: (lines: readonly NewLine[]) => Promise<voi
   }
 
   return {
-    async add(custom_id: string, line: { readonly request: string } | { readonly error: string }): Promise<void> {
+    async add(custom_id: string, line: NewCall): Promise<void> {
       waiting.push({ seq: lines++, custom_id, ...line })
       if ('error' in line) errored++
       else bytes += line.request.length

@@ -39,6 +39,7 @@ export function toMessageBatch(row: BatchRow, resultsUrl: string): MessageBatch 
     archived_at: null,
     results_url: isEnded ? resultsUrl : null,
     waiting_for: row.waiting_for,
+    provider_batches: [...row.provider_batches],
   }
 }
 
@@ -73,6 +74,7 @@ export function toBatch(row: BatchRow): Batch {
     },
     metadata: row.metadata && { ...row.metadata },
     waiting_for: row.waiting_for,
+    provider_batches: [...row.provider_batches],
   }
 }
 

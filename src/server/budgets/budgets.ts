@@ -21,6 +21,8 @@ export interface ReservationRequest extends CallBounds {
   readonly isReserved: boolean
   /** Principal that makes the call, for the ledger. */
   readonly principal: string
+  /** True for a call that may last longer than its process: it gets a separate reservation, which `keep` extends. */
+  readonly mayOutlast?: boolean
   /**
    * Returns the ledger row for the case that this process exits before the call ends. Calls drawn from a slice need
    * none.
@@ -36,6 +38,8 @@ export interface Reservation {
   readonly amountUsd: string
   /** True when money is limited, not only requests or tokens. */
   readonly isBudgeted: boolean
+  /** True when the number of concurrent calls is limited. */
+  readonly isParallelLimited: boolean
   /** Text for the caller about soft limits that are reached; undefined if there are none. */
   readonly warning: string | undefined
   /** Remaining requests and tokens of this minute; absent without such limits. */
@@ -60,6 +64,10 @@ export interface Budgets {
    * and nothing is reserved.
    */
   requireMoney(request: ReservationRequest): Promise<void>
+  /** Extends separate reservations to `until`. This process no longer renews them, and any may settle or release them. */
+  keep(requestIds: readonly string[], until: Date): Promise<void>
+  /** Releases separate reservations, also those that another process has made. Ids without one are skipped. */
+  releaseAll(requestIds: readonly string[]): Promise<void>
   /** Starts to renew this process's reservations and to sweep those of exited processes. */
   start(): void
   stop(): Promise<void>
@@ -147,6 +155,7 @@ export function createBudgets(deps: Deps): Budgets {
       sliceId: undefined,
       amountUsd: request.amountUsd ?? '0',
       isBudgeted: verdict.budgets.some(({ max_usd }) => max_usd !== null),
+      isParallelLimited: verdict.budgets.some(({ max_parallel }) => max_parallel !== null),
       warning: warningOf(verdict.budgets),
       rateLimits: rateLimitsOf(verdict.budgets, { requests: 1, tokens: request.tokens ?? 0 }),
       settled: () => void live.delete(requestId),
@@ -181,6 +190,7 @@ export function createBudgets(deps: Deps): Budgets {
   return {
     isLimited: payers => limited.isAny(payers),
     reserve(request) {
+      if (request.mayOutlast) return reserveAlone(request)
       const drawn = slices.draw(request)
       if (!(drawn instanceof Promise)) return drawn ? reservationIn(drawn, request) : reserveAlone(request)
       return drawn.then(later => (later ? reservationIn(later, request) : reserveAlone(request)))
@@ -188,6 +198,14 @@ export function createBudgets(deps: Deps): Budgets {
     async requireMoney(request) {
       const verdict = await withRetry(request, async given => moneyOf(await reservations.wouldReserve(callOf(given))))
       if (!verdict.is_admitted) throw rejectionOf(verdict, request)
+    },
+    async keep(requestIds, until) {
+      if (requestIds.length > 0) await reservations.extend(requestIds, until)
+      for (const id of requestIds) live.delete(id)
+    },
+    async releaseAll(requestIds) {
+      for (const id of requestIds) live.delete(id)
+      if (requestIds.length > 0) await usage.bookNow({ rows: [], shares: [], released: requestIds })
     },
     start() {
       slices.start()
@@ -225,6 +243,7 @@ function reservationIn({ slice, pico }: SliceDraw, { amountUsd }: ReservationReq
     sliceId: slice.id,
     amountUsd: amountUsd ?? '0',
     isBudgeted: slice.budgets.some(({ max_usd }) => max_usd !== null),
+    isParallelLimited: slice.budgets.some(({ max_parallel }) => max_parallel !== null),
     warning: warningOf(slice.budgets),
     settled: ({ cost_usd }) => end(cost_usd),
     release: () => end('0'),

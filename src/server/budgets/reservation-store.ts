@@ -130,6 +130,14 @@ export function reservationStore(pool: Pool, { lifetimeMs, clock }: Options) {
       await pool.query({ name: 'renew_reservations', text: texts.renew, values: [requestIds, lifetimeMs] })
     },
 
+    /** Extends reservations to a time. */
+    async extend(requestIds: readonly string[], until: Date): Promise<void> {
+      await pool.query('update reservations set expires_at = $2 where request_id = any ($1::text[])', [
+        requestIds,
+        until,
+      ])
+    },
+
     /** Returns expired reservations, oldest first. */
     async orphans(limit: number): Promise<Orphan[]> {
       return (await pool.query<Orphan>({ name: 'orphans', text: texts.orphans, values: [limit] })).rows

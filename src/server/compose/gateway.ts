@@ -16,6 +16,7 @@ import { createRunBackground } from '../gateway/background/run.ts'
 import { createBackgroundRunner } from '../gateway/background/runner.ts'
 import { backgroundStore } from '../gateway/background/store.ts'
 import { createEventStreams } from '../gateway/background/streams.ts'
+import { createProviderBatches } from '../gateway/batching/provider-batches.ts'
 import { createRecordedCalls } from '../gateway/body-log/recorded-calls.ts'
 import { createBodyRecords } from '../gateway/body-log/records.ts'
 import { serveCallBodies } from '../gateway/body-log/routes.ts'
@@ -165,10 +166,11 @@ export function composeGateway(needs: Needs) {
     },
   }
   const hooked = createHookedGateway({ gateway: observed, hooks: config.hooks, outbound: guard(), log })
-  const { call } = createFileCalls({ gateway: hooked.gateway, files: needs.files })
+  const { call, batchRequest } = createFileCalls({ gateway: hooked.gateway, files: needs.files })
   const gateway: Gateway = {
     ...hooked.gateway,
     call: needs.traced(observedCall(call, telemetry)),
+    batchRequest,
     get streams() {
       return hooked.gateway.streams
     },
@@ -276,6 +278,8 @@ export function composeGateway(needs: Needs) {
     /** Returns where calls of a kind are made: those of the Responses format can continue from stored responses. */
     gatewayOf: (kind: CallKind) => (isOfResponses(kind) ? responses : gateway),
     background,
+    /** The batch APIs of providers. */
+    providerBatches: createProviderBatches({ outbound: pools, authorize }),
     loop,
     files,
     /** Outbound connections, checked by the current guard. */

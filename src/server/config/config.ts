@@ -149,6 +149,10 @@ export interface Deployment {
   readonly unitPrices?: UnitPrices
   /** US dollars per web search of the provider. */
   readonly searchPrice?: number
+  /** Whether batches use the provider's own batch API; absent: where the address is the provider's own. */
+  readonly batchApi?: boolean
+  /** Price of the provider's batch API as a share of the usual price; absent: half. */
+  readonly batchPriceFactor?: number
   /** Lifetime of cached responses of this model; absent if only keys enable the response cache. */
   readonly cacheTtlMs?: number
   /** End of the recording of bodies, in ms since 1970; absent if bodies are not recorded. */

@@ -15,6 +15,8 @@ type Figures = Pick<
   | 'prices'
   | 'unitPrices'
   | 'searchPrice'
+  | 'batchApi'
+  | 'batchPriceFactor'
   | 'cacheTtlMs'
   | 'logBodiesUntilMs'
   | 'deny'
@@ -43,11 +45,17 @@ export function figuresOf({ params, provider, reportAt }: Of): Figures {
     ...(Object.keys(prices).length > 0 && { prices }),
     ...(Object.keys(unitPrices).length > 0 && { unitPrices }),
     ...(searchPrice !== undefined && { searchPrice }),
+    ...batchFiguresOf(params),
     ...(params.cache && { cacheTtlMs: checkedTtl(params.cache, reportAt) }),
     ...(params.log_bodies && { logBodiesUntilMs: checkedEnd(params.log_bodies, reportAt) }),
     ...(deny && { deny: checkedDeny(deny, reportAt) }),
   }
 }
+
+const batchFiguresOf = ({ batch_api: batchApi, batch_price_factor: batchPriceFactor }: Partial<ModelParams>) => ({
+  ...(batchApi !== undefined && { batchApi }),
+  ...(batchPriceFactor !== undefined && { batchPriceFactor }),
+})
 
 const maxLogMs = 90 * 24 * 60 * 60 * 1_000
 

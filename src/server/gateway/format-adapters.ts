@@ -19,7 +19,7 @@ import { createEmbeddingsAdapter } from './endpoints/embeddings-adapter.ts'
 import { geminiEmbedPassthrough } from './endpoints/gemini-embed.ts'
 import { hasEndpoint, isEndpoint } from './endpoints/table.ts'
 import type { ProviderCopies } from './files/provider-copies.ts'
-import { createReferringAdapter } from './files/referring-adapter.ts'
+import { type BatchCall, createReferringAdapter, createReferringRequest } from './files/referring-adapter.ts'
 import { anthropicMessagesCodec, bedrockInvokeCodec, vertexAnthropicCodec } from './formats/anthropic/codec.ts'
 import { anthropicClient, anthropicCounts } from './formats/anthropic/write-answer.ts'
 import { bedrockConverse } from './formats/bedrock-converse/codec.ts'
@@ -41,7 +41,7 @@ import {
   openAiResponseCounts,
   openAiResponses,
 } from './passthrough/openai.ts'
-import type { PassthroughFormat } from './passthrough/passthrough-format.ts'
+import type { PassthroughFormat, PassthroughRequest } from './passthrough/passthrough-format.ts'
 import { vertexAnthropic } from './passthrough/vertex-anthropic.ts'
 import { protocolsOf } from './routing/served-protocols.ts'
 import { createAuthorize } from './upstream/authorize.ts'
@@ -53,6 +53,8 @@ import { createSend } from './upstream/send.ts'
 export interface ChosenAdapter {
   readonly protocol: Protocol
   readonly adapter: FormatAdapter
+  /** Builds a request for a batch of the upstream; absent where its format is not the client's. */
+  readonly batchRequest?: (call: BatchCall) => Promise<PassthroughRequest | undefined>
 }
 
 /** Chooses protocol and adapter for calls of a kind to a model; undefined when there is no adapter. */
@@ -178,6 +180,11 @@ export function createFormatAdapters({
     return createTranslation({ ...needs, client, codec, pingAfterMs, bufferMs, onRepair })
   }
 
+  const batchRequestOf = (kind: CallKind, protocol: Protocol): Pick<ChosenAdapter, 'batchRequest'> => {
+    const format = isEndpoint(kind) ? undefined : passthroughFormats[kind][protocol]
+    return format ? { batchRequest: createReferringRequest(format.request, copies) } : {}
+  }
+
   const adapterOf = (kind: CallKind, protocol: Protocol): FormatAdapter => {
     const key = `${kind} ${protocol}`
     const existing = adapters.get(key)
@@ -191,6 +198,6 @@ export function createFormatAdapters({
     if (isBedrock(kind) && !isPassthrough(kind, protocol)) return undefined
     if (isEndpoint(kind) && !(isPassthrough(kind, protocol) && hasEndpoint(kind, model))) return undefined
     if (isEmbedding(kind) && !isPassthrough(kind, protocol) && !canEmbed(model, protocol)) return undefined
-    return { protocol, adapter: adapterOf(kind, protocol) }
+    return { protocol, adapter: adapterOf(kind, protocol), ...batchRequestOf(kind, protocol) }
   }
 }

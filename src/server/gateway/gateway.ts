@@ -12,11 +12,15 @@ import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import type { pause } from '../platform/timers.ts'
 import type { Usage } from '../usage/usage.ts'
+import { batchAnswerResult, batchReservation } from './batching/answers.ts'
+import type { BatchRequest, BatchTarget } from './batching/batch-api.ts'
+import { batchRequestFor, batchTargetOf } from './batching/requests.ts'
 import { createCachedRouter } from './cache/cached-router.ts'
 import type { ResponseCache } from './cache/entries.ts'
 import { cacheUseOf } from './cache/request.ts'
 import { cachedRow, costsOf, frozenPayersOf, usageRow, withAssumed } from './core/booking.ts'
 import {
+  type BatchAnswer,
   type Call,
   type CallKind,
   type DeployedModel,
@@ -32,6 +36,7 @@ import { relayUpstreamError, unsentOutcome, withGatewayHeaders } from './core/en
 import { budgetHeaders, limitsReached, sinkWithOwnLimits } from './core/rate-limit-headers.ts'
 import { readRequest } from './core/request.ts'
 import type { AdapterFor } from './format-adapters.ts'
+import { batchPrices } from './pricing/batch-price.ts'
 import { type ModelLimits, smallestLimits } from './pricing/price-book.ts'
 import { type Admission, createAdmission } from './routing/admission.ts'
 import { createDeploymentStates, type OnCooldown } from './routing/attempts.ts'
@@ -90,6 +95,13 @@ export interface Gateway {
   check(call: Call): ParsedRequest
   /** Checks a call that runs later, also against its budgets of money. Rejects as `check` throws. */
   checkLater(call: Call): Promise<ParsedRequest>
+  /** Returns where a batch of calls of that kind to a model goes; undefined where they are made singly. */
+  batchTarget(kind: CallKind, model: string): BatchTarget | undefined
+  /**
+   * Checks a call, applies hooks and reserves its maximum cost, for a provider's batch API; undefined for a call that must
+   * be made singly. Rejects as `call` does. The call with the answer as its `batchAnswer` settles it.
+   */
+  batchRequest(call: Call): Promise<BatchRequest | undefined>
   /** Returns the models that can be called, with `key` if given; the default model first. */
   models(key?: KeyAccess): readonly Model[]
   /** Returns the model of that name, also one that only a wildcard covers; undefined when the key may not use it. */
@@ -170,7 +182,8 @@ export function createGateway(options: Options): Gateway {
       return outcome
     }
     if (!attempt || isCount(attempt.call.kind)) return outcome
-    const facts = table.prices.factsOf(attempt.target)
+    const prices = attempt.call.batchAnswer ? batchPrices(table.prices) : table.prices
+    const facts = prices.factsOf(attempt.target)
     const { assumedOutputTokensPerSecond: outputTokensPerSecond } = table.config.limits
     const isStated = outcome.unstatedMs === undefined
     const booked = isStated ? outcome : withAssumed(outcome, attempt, { limits: facts, outputTokensPerSecond })
@@ -201,6 +214,7 @@ export function createGateway(options: Options): Gateway {
 
   const check = (call: Call): ParsedRequest => {
     try {
+      if (call.batchAnswer) return namedRequest(call, table)
       const parsed = permittedRequest(call, table)
       rejectFrozen(call)
       table.requireServed(call.kind, parsed.model, call.caller.key)
@@ -210,55 +224,67 @@ export function createGateway(options: Options): Gateway {
     }
   }
 
-  return {
-    async call(call, given) {
-      const startedMs = performance.now()
-      const ownHeaders: Record<string, string> = { 'x-switchyard-request-id': call.requestId }
-      const current = table
-      let leave = () => {}
-      let slot: number | undefined
-      let reservation: Reservation | undefined
-      try {
-        const cacheUse = cacheUseOf(call)
-        const parsed = permittedRequest(call, current)
-        rejectFrozen(call)
-        const room = usage.room()
-        if (room) await room
-        const candidates = onDeployment(call, current.requireServed(call.kind, parsed.model, call.caller.key))
-        leave = admission.enter({ isStream: parsed.stream, isOfSession: call.session !== undefined })
-        slot = clientCalls.begin(call)
-        const incoming = {
-          call,
-          parsed,
-          table: current,
-          candidates,
-          groupOf: groupsFor(call, current),
-        }
-        const reserving = budgets && reservationFor(budgets, incoming)
-        reservation = reserving instanceof Promise ? await reserving : reserving
-        if (reservation) Object.assign(ownHeaders, budgetHeaders(reservation, call))
-        const sink = sinkWithOwnLimits(reservation, call, given)
-        const { candidates: members, groupOf } = reservation ? groupsWithin(reservation, incoming) : incoming
-        const routeRequest = {
-          call,
-          parsed,
-          settings: current.config.router,
-          candidates: members,
-          groupOf,
-          ownHeaders,
-          startedMs,
-          cacheUse,
-        }
-        call.onAdmitted?.()
-        return finish(await route(routeRequest, sink), sink, reservation)
-      } catch (error) {
-        throw withGatewayHeaders(error, { ...ownHeaders, ...limitsReached(error, call) })
-      } finally {
-        if (slot !== undefined) clientCalls.end(slot)
-        leave()
-        reservation?.release()
+  /** Settles a call with an answer that exists already, whether or not the caller may still make such calls. */
+  const settleBatchAnswer = async (call: Call, answer: BatchAnswer, sink: Sink): Promise<Outcome> => {
+    const parsed = namedRequest(call, table)
+    const result = await batchAnswerResult(
+      { call, answer, parsed, table, adapterFor, startedMs: performance.now() },
+      sink,
+    )
+    return finish(result, sink, batchReservation(answer))
+  }
+
+  const makeCall = async (call: Call, given: Sink): Promise<Outcome> => {
+    const startedMs = performance.now()
+    const ownHeaders: Record<string, string> = { 'x-switchyard-request-id': call.requestId }
+    const current = table
+    let leave = () => {}
+    let slot: number | undefined
+    let reservation: Reservation | undefined
+    try {
+      const cacheUse = cacheUseOf(call)
+      const parsed = permittedRequest(call, current)
+      rejectFrozen(call)
+      const room = usage.room()
+      if (room) await room
+      const candidates = onDeployment(call, current.requireServed(call.kind, parsed.model, call.caller.key))
+      leave = admission.enter({ isStream: parsed.stream, isOfSession: call.session !== undefined })
+      slot = clientCalls.begin(call)
+      const incoming = {
+        call,
+        parsed,
+        table: current,
+        candidates,
+        groupOf: groupsFor(call, current),
       }
-    },
+      const reserving = budgets && reservationFor(budgets, incoming)
+      reservation = reserving instanceof Promise ? await reserving : reserving
+      if (reservation) Object.assign(ownHeaders, budgetHeaders(reservation, call))
+      const sink = sinkWithOwnLimits(reservation, call, given)
+      const { candidates: members, groupOf } = reservation ? groupsWithin(reservation, incoming) : incoming
+      const routeRequest = {
+        call,
+        parsed,
+        settings: current.config.router,
+        candidates: members,
+        groupOf,
+        ownHeaders,
+        startedMs,
+        cacheUse,
+      }
+      call.onAdmitted?.()
+      return finish(await route(routeRequest, sink), sink, reservation)
+    } catch (error) {
+      throw withGatewayHeaders(error, { ...ownHeaders, ...limitsReached(error, call) })
+    } finally {
+      if (slot !== undefined) clientCalls.end(slot)
+      leave()
+      reservation?.release()
+    }
+  }
+
+  return {
+    call: (call, sink) => (call.batchAnswer ? settleBatchAnswer(call, call.batchAnswer, sink) : makeCall(call, sink)),
     check,
     async checkLater(call) {
       const parsed = check(call)
@@ -266,6 +292,15 @@ export function createGateway(options: Options): Gateway {
       if (budgets) await requireMoneyFor(budgets, { call, parsed, table, candidates, groupOf: groupsFor(call, table) })
       return parsed
     },
+    async batchRequest(call) {
+      const current = table
+      const parsed = permittedRequest(call, current)
+      rejectFrozen(call)
+      const room = usage.room()
+      if (room) await room
+      return batchRequestFor({ call, parsed, table: current, budgets })
+    },
+    batchTarget: (kind, model) => batchTargetOf(table, kind, model),
     models: key => (key ? table.list.all.filter(({ id }) => coversModel(key.models, id)) : table.list.all),
     find(id, key) {
       const name = table.nameOf(id)
@@ -309,13 +344,19 @@ export function createGateway(options: Options): Gateway {
   }
 }
 
-/** Parses a call and replaces the model by its full name. Throws when the key may not use it. */
-function permittedRequest(call: Call, table: RoutingTable): ParsedRequest {
+/** Parses a call and replaces the model by its full name. */
+function namedRequest(call: Call, table: RoutingTable): ParsedRequest {
   const parsed = readRequest(call)
   const model = table.nameOf(parsed.model)
-  const { key } = call.caller
-  if (key && !coversModel(key.models, model)) throw mayNotUse(model)
   return model === parsed.model ? parsed : { ...parsed, model }
+}
+
+/** As `namedRequest`; throws when the key may not use the model. */
+function permittedRequest(call: Call, table: RoutingTable): ParsedRequest {
+  const parsed = namedRequest(call, table)
+  const { key } = call.caller
+  if (key && !coversModel(key.models, parsed.model)) throw mayNotUse(parsed.model)
+  return parsed
 }
 
 /**

@@ -47,6 +47,8 @@ export function paramsOf(deployment: Deployment): Record<string, unknown> {
     output_cost_per_image: unitPrices?.image,
     input_cost_per_query: unitPrices?.query,
     web_search_cost_per_query: deployment.searchPrice,
+    batch_api: deployment.batchApi,
+    batch_price_factor: deployment.batchPriceFactor,
     log_bodies:
       deployment.logBodiesUntilMs === undefined
         ? undefined

@@ -35,8 +35,8 @@ export interface Usage {
   release(requestId: string): void
   /** Queues the release of an unused amount of a slice of budgets. */
   releaseShare(share: SliceShare): void
-  /** Writes rows and slice releases at once. Rejects on failure, and does not queue them. */
-  bookNow(ended: Pick<EndedCalls, 'rows' | 'shares'>): Promise<void>
+  /** Writes rows and releases at once. Rejects on failure, and does not queue them. */
+  bookNow(ended: Pick<EndedCalls, 'rows' | 'shares'> & Partial<Pick<EndedCalls, 'released'>>): Promise<void>
   /** Calls `listener` for each budget that just reached its soft limit. */
   onSoftLimit(listener: (passed: SoftLimitPassed) => void): void
   /** Resolves once everything queued before this call was written or failed. */

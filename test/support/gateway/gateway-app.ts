@@ -42,6 +42,8 @@ interface Options {
   readonly hooks?: readonly Hook[]
   /** The master key unless given. */
   readonly caller?: Caller
+  /** None unless given. */
+  readonly budgets?: NonNullable<Parameters<typeof createGateway>[0]['budgets']>
 }
 
 /** Starts a server with the gateway's routes alone, open to any caller, on a free port; bookings are kept in memory. */

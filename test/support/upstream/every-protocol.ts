@@ -10,6 +10,8 @@ interface Options {
   readonly aliases?: Readonly<Record<string, SpokenProtocol>>
   /** Parameters of models, by their names. */
   readonly params?: Readonly<Record<string, object>>
+  /** Other hosts that the service may call. */
+  readonly hosts?: readonly string[]
   /** More of the configuration file. */
   readonly config?: object
 }
@@ -19,6 +21,7 @@ export async function startEveryProtocol({
   script,
   aliases = {},
   params = {},
+  hosts = [],
   config: more = {},
 }: Options = {}): Promise<{
   readonly service: Service
@@ -40,7 +43,7 @@ export async function startEveryProtocol({
       model_name: name,
       params: { ...paramsOf(protocol, upstreams[protocol].url), ...params[name] },
     })),
-    outbound: { allow: started.map(([, { port }]) => `127.0.0.1:${port}`) },
+    outbound: { allow: [...started.map(([, { port }]) => `127.0.0.1:${port}`), ...hosts] },
     ...more,
   })
   const service = await startService({ config })

@@ -3,6 +3,7 @@ import type { Payers } from '../../budgets/store.ts'
 import { isEmbedding } from '../endpoints/embedding-formats.ts'
 import { isEndpoint } from '../endpoints/table.ts'
 import { endpointWorstCase } from '../endpoints/worst-case.ts'
+import type { PriceBook } from '../pricing/price-book.ts'
 import { type WorstCase, worstCase } from '../pricing/worst-case.ts'
 import { reachableNames } from '../routing/fallbacks.ts'
 import type { Served } from '../routing/router.ts'
@@ -20,6 +21,8 @@ interface Incoming {
   readonly candidates: readonly Served[]
   /** Returns the deployments of another model that the caller may use. */
   readonly groupOf: (name: string) => readonly Served[]
+  /** Present for requests to a provider's batch API, which wait for hours. */
+  readonly batch?: { readonly factsOf: PriceBook['factsOf'] }
 }
 
 /**
@@ -73,6 +76,7 @@ function requestFor(payers: Payers, incoming: Incoming): ReservationRequest {
     unknown,
     model: parsed.model,
     isReserved: !isFree,
+    mayOutlast: incoming.batch !== undefined,
     principal: call.caller.principal,
     orphanRow: () => lostRow(call, parsed, amountUsd ?? '0'),
   }
@@ -85,7 +89,7 @@ function worstOf(incoming: Incoming): WorstCase {
   const { call, parsed, table, candidates } = incoming
   const { limits, prices } = table.config
   const targets = possibleTargetsOf(incoming)
-  const { factsOf } = table.prices
+  const { factsOf } = incoming.batch ?? table.prices
   const worst = isEndpoint(call.kind)
     ? endpointWorstCase(call, call.kind, targets, factsOf)
     : worstCase(

@@ -64,6 +64,17 @@ export interface Address {
   readonly stream: boolean
 }
 
+/** Answer that a provider's batch API gave to a request. */
+export interface BatchAnswer {
+  /** Id of the deployment whose provider answered. */
+  readonly deployment: string
+  readonly upstreamModel: string
+  /** As the provider answers a single call. */
+  readonly body: Buffer
+  /** Amount that was reserved for the request, in US dollars as an exact decimal. */
+  readonly reservedUsd: string
+}
+
 /** One model call, from a client over HTTP or from a runtime in this process. */
 export interface Call {
   readonly kind: CallKind
@@ -82,6 +93,8 @@ export interface Call {
   readonly session?: CallSession
   /** Batch that the call is a line of. */
   readonly batchId?: string
+  /** Answer of the provider's batch API: the call is settled with it, and no upstream is called. */
+  readonly batchAnswer?: BatchAnswer
   /** Id of the only deployment that may serve the call: it stores the state that the call continues from. */
   readonly deployment?: string
   /** Of Responses calls. `isStored`: the client allows storage. `isRetained`: the gateway stores a translated answer. */

@@ -18,7 +18,7 @@ export interface RequestFiles {
 }
 
 interface Deps {
-  readonly gateway: Pick<Gateway, 'call' | 'check'>
+  readonly gateway: Pick<Gateway, 'call' | 'check' | 'batchRequest'>
   readonly files: () => RequestFiles
 }
 
@@ -26,7 +26,7 @@ interface Deps {
  * Model calls whose requests refer to files of the caller: the gateway gets the request with their content, so that
  * hooks, budgets and translations treat it like any other. Other requests pass unchanged.
  */
-export function createFileCalls({ gateway, files }: Deps): Pick<Gateway, 'call'> {
+export function createFileCalls({ gateway, files }: Deps): Pick<Gateway, 'call' | 'batchRequest'> {
   async function filled(call: Call): Promise<Call> {
     // Before anything is read.
     gateway.check(call)
@@ -63,6 +63,13 @@ export function createFileCalls({ gateway, files }: Deps): Pick<Gateway, 'call'>
 
   return {
     call: (call, sink) =>
-      mayReferToFiles(call.kind, call.body) ? callWithFiles(call, sink) : gateway.call(call, sink),
+      mayReferToFiles(call.kind, call.body) && !call.batchAnswer ? callWithFiles(call, sink) : gateway.call(call, sink),
+    async batchRequest(given) {
+      if (!mayReferToFiles(given.kind, given.body)) return gateway.batchRequest(given)
+      const call = await filled(given)
+      const request = await gateway.batchRequest(call)
+      // The content of the files is not needed again.
+      return request?.called === call.body ? { ...request, called: given.body } : request
+    },
   }
 }

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import { jsonOr, nonEmptyText, recordOf } from '../../platform/json.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Outbound } from '../../platform/outbound.ts'
 import { smallRequest } from '../../platform/small-request.ts'
 import type { Target } from '../core/call.ts'
 import type { Authorize } from '../upstream/authorize.ts'
+import { uploadBody, uploadForm } from '../upstream/upload-form.ts'
 import type { PartFile } from './file-parts.ts'
 import type { ProviderFileStore } from './provider-file-store.ts'
 import { credentialOf, filesHeadersOf, filesUrlOf, isAnthropics } from './provider-files-api.ts'
@@ -36,7 +36,7 @@ export function createProviderCopies({ store, contentOf, outbound, authorize, lo
 
   async function upload(target: Upstream, file: PartFile): Promise<string> {
     const url = filesUrlOf(target)
-    const form = formOf(file, isAnthropics(target) ? [] : openAiFields)
+    const form = uploadForm(file, isAnthropics(target) ? [] : openAiFields)
     const headers = await authorize(target, {
       method: 'POST',
       url,
@@ -47,7 +47,7 @@ export function createProviderCopies({ store, contentOf, outbound, authorize, lo
       },
       body: Buffer.alloc(0),
     })
-    const body = bodyOf(form, contentOf(file))
+    const body = uploadBody(form, contentOf(file))
     const { status, text } = await smallRequest(outbound, { method: 'POST', url, headers, body, totalMs: uploadMs })
     const id = nonEmptyText(recordOf(jsonOr(text, undefined))['id'])
     if (status >= 300 || id === undefined) throw new Error(`provider answered an upload with status ${status}`)
@@ -89,29 +89,8 @@ export function createProviderCopies({ store, contentOf, outbound, authorize, lo
 
 const idsIn = (files: readonly PartFile[]): string[] => files.map(({ id }) => id)
 
-interface Form {
-  readonly boundary: string
-  readonly before: Buffer
-  readonly after: Buffer
-}
-
 const openAiFields = [
   ['purpose', 'user_data'],
   ['expires_after[anchor]', 'created_at'],
   ['expires_after[seconds]', String(lifetimeS)],
 ] as const
-
-function formOf({ filename, media_type }: PartFile, fields: readonly (readonly [string, string])[]): Form {
-  const boundary = `switchyard-${randomBytes(16).toString('hex')}`
-  const part = (disposition: string) => `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n`
-  const texts = fields.map(([name, value]) => `${part(`name="${name}"`)}\r\n${value}\r\n`).join('')
-  const name = filename.replaceAll('"', '%22')
-  const head = `${part(`name="file"; filename="${name}"`)}Content-Type: ${media_type}\r\n\r\n`
-  return { boundary, before: Buffer.from(texts + head), after: Buffer.from(`\r\n--${boundary}--\r\n`) }
-}
-
-async function* bodyOf({ before, after }: Form, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  yield before
-  yield* content
-  yield after
-}

@@ -1,10 +1,14 @@
 import { AppError } from '../../platform/errors.ts'
 import type { Attempt, Call, FormatAdapter, Outcome, UpstreamError } from '../core/call.ts'
 import { readRequest } from '../core/request.ts'
+import type { PassthroughCall, PassthroughRequest } from '../passthrough/passthrough-format.ts'
 import { isReferable, referringBody } from './filled-request.ts'
 import type { ProviderCopies } from './provider-copies.ts'
 import { filesBeta, isAnthropics, storesFiles } from './provider-files-api.ts'
 import { isForContainer } from './references.ts'
+
+/** A call whose request is built before it has an answer. */
+export type BatchCall = Pick<Attempt, 'call' | 'parsed' | 'target'>
 
 /**
  * Passthrough to providers that store files: a request refers to the provider's copies, which are uploaded before. When
@@ -31,6 +35,26 @@ export function createReferringAdapter(adapter: FormatAdapter, copies: ProviderC
   return (attempt, sink) => (attempt.call.files ? withCopies(attempt, sink) : adapter(attempt, sink))
 }
 
+type BuildRequest = (attempt: PassthroughCall) => PassthroughRequest
+
+/**
+ * Returns the function that builds the request of a call for a batch of a provider; undefined where it cannot refer to
+ * the files of the call: their content is not sent, since the requests of a batch are in memory together.
+ */
+export function createReferringRequest(request: BuildRequest, copies: ProviderCopies | undefined) {
+  return async (given: BatchCall): Promise<PassthroughRequest | undefined> => {
+    const { call, target } = given
+    const { files } = call
+    if (!files) return request(given)
+    const isReferring = files.body === call.body && storesFiles(target) && files.placed.every(isReferable)
+    const placed = files.placed.map(({ file }) => file)
+    const ids = isReferring ? await copies?.idsOf(target, placed) : undefined
+    if (!ids) return undefined
+    const body = referringBody(files, id => ids.get(id))
+    return request(referring(given, body))
+  }
+}
+
 /** Code of the provider can only read files that the provider stores. */
 function rejectUploads(files: Call['files']): void {
   const upload = files?.placed.find(({ type }) => isForContainer(type))
@@ -40,7 +64,7 @@ function rejectUploads(files: Call['files']): void {
   }
 }
 
-function referring(attempt: Attempt, body: Buffer): Attempt {
+function referring<A extends BatchCall>(attempt: A, body: Buffer): A {
   const { call, parsed, target } = attempt
   const changed = { ...call, body, ...(isAnthropics(target) && { headers: withBeta(call.headers) }) }
   return { ...attempt, call: changed, parsed: { ...readRequest(changed), model: parsed.model } }

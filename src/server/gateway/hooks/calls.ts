@@ -3,6 +3,7 @@ import type { Hook } from '../../config/config.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Outbound } from '../../platform/outbound.ts'
+import type { BatchRequest } from '../batching/batch-api.ts'
 import { hasDuplicateName } from '../bytes/duplicate-names.ts'
 import { type Call, isCount, type Outcome, type ParsedRequest, type Sink } from '../core/call.ts'
 import type { Gateway } from '../gateway.ts'
@@ -47,11 +48,19 @@ export function createHookedGateway({ gateway, log, ...settings }: Options): Hoo
   const callWithHooks = async (given: Call, sink: Sink): Promise<Outcome> => {
     const { hooks, consult } = current
     const first = { call: given, parsed: gateway.check(given) }
-    const checked = await prepared(first, { gateway, consult, hooks: hooks.filter(({ phase }) => phase === 'pre') })
+    // The request that a batch API answered was prepared when it was submitted.
+    const checked = given.batchAnswer ? first : await prepared(first, { gateway, consult, hooks: preHooksOf(hooks) })
     if (!checked) return abortedBefore
     const postHooks = hooks.filter(hook => hook.phase === 'post' && concerns(hook, checked))
     if (postHooks.length === 0) return gateway.call(checked.call, sink)
     return answeredCall({ gateway, checked, sink, hooks: postHooks, consult })
+  }
+
+  const batchRequestWithHooks = async (given: Call): Promise<BatchRequest | undefined> => {
+    const { hooks, consult } = current
+    const first = { call: given, parsed: gateway.check(given) }
+    const checked = await prepared(first, { gateway, consult, hooks: preHooksOf(hooks) })
+    return checked && gateway.batchRequest(checked.call)
   }
 
   return {
@@ -62,6 +71,7 @@ export function createHookedGateway({ gateway, log, ...settings }: Options): Hoo
       },
       call: (call, sink) =>
         current.hooks.length === 0 || isCount(call.kind) ? gateway.call(call, sink) : callWithHooks(call, sink),
+      batchRequest: call => (current.hooks.length === 0 ? gateway.batchRequest(call) : batchRequestWithHooks(call)),
       async close() {
         await current.client.close()
         await gateway.close()
@@ -73,6 +83,8 @@ export function createHookedGateway({ gateway, log, ...settings }: Options): Hoo
     },
   }
 }
+
+const preHooksOf = (hooks: readonly Hook[]): readonly Hook[] => hooks.filter(({ phase }) => phase === 'pre')
 
 /** True when a hook applies to calls with that model and key. */
 const concerns = ({ models, keys }: Hook, { call, parsed }: CheckedCall): boolean =>

@@ -3,6 +3,7 @@ import { type Degradation, withDegradedHeader } from '../core/degradations.ts'
 import {
   type AnswerHead,
   type AnswerReader,
+  answered,
   Exchange,
   type UpstreamHeaders,
   type WholeAnswer,
@@ -31,7 +32,9 @@ export function createPassthrough({ format, send, pingAfterMs, bufferMs }: Optio
     const { path, headers, body, degraded } = format.request(given)
     const attempt = withDegradedHeader(given, degraded)
     const reader = new PassthroughReader({ format, attempt, sink, degraded, pingAfterMs, bufferMs })
-    return send({ attempt, exchange: new Exchange({ attempt, sink, reader }), path, headers, body })
+    const exchange = new Exchange({ attempt, sink, reader })
+    const { batchAnswer } = attempt.call
+    return batchAnswer ? answered(exchange, batchAnswer.body) : send({ attempt, exchange, path, headers, body })
   }
 }
 

@@ -60,6 +60,20 @@ export function completed(rates: Rates, model: string): KnownRates | undefined {
   }
 }
 
+/** Returns a share of all rates. */
+export function scaled(
+  { input, output, cacheRead, cacheWrite5m, cacheWrite1h }: KnownRates,
+  factor: number,
+): KnownRates {
+  return {
+    input: times(input, factor),
+    ...(output && { output: times(output, factor) }),
+    cacheRead: times(cacheRead, factor),
+    cacheWrite5m: times(cacheWrite5m, factor),
+    cacheWrite1h: times(cacheWrite1h, factor),
+  }
+}
+
 const times = ({ base, tiers }: TieredRate, factor: number): TieredRate => ({
   base: plain(base * factor),
   tiers: tiers.map(({ above, rate }) => ({ above, rate: plain(rate * factor) })),

@@ -1,16 +1,8 @@
 import type { RouterSettings } from '../../config/config.ts'
 import { AppError } from '../../platform/errors.ts'
 import { pause } from '../../platform/timers.ts'
-import type {
-  Attempt,
-  Call,
-  DiscardedAnswer,
-  FormatAdapter,
-  Outcome,
-  ParsedRequest,
-  Sink,
-  Target,
-} from '../core/call.ts'
+import type { Attempt, Call, DiscardedAnswer, Outcome, ParsedRequest, Sink, Target } from '../core/call.ts'
+import type { ChosenAdapter } from '../format-adapters.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { UpstreamInterrupted } from '../upstream/upstream-failure.ts'
 import type { MakeTry } from './attempts.ts'
@@ -21,9 +13,7 @@ import { pick } from './pick.ts'
 import { backoffMs, type Failure, isFailure, retryAfterMs, verdictOf } from './retryable.ts'
 
 /** Deployment that can serve a call, with the format adapter for it. */
-export interface Served extends Target {
-  readonly adapter: FormatAdapter
-}
+export interface Served extends Target, ChosenAdapter {}
 
 /** A call to route, with the configuration in force when it began. */
 export interface RouteRequest {

@@ -268,6 +268,23 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
+/** Ends an exchange with a complete JSON answer that came another way than over its connection. */
+export function answered(exchange: Exchange, body: Buffer): Exchange['result'] {
+  exchange.onResponseStart(noController, 200, { 'content-type': 'application/json' })
+  exchange.onResponseData(noController, body)
+  exchange.onResponseEnd()
+  return exchange.result
+}
+
+const noController: Controller = {
+  aborted: false,
+  paused: false,
+  reason: null,
+  abort: () => undefined,
+  pause: () => undefined,
+  resume: () => undefined,
+}
+
 const abortedEarly: Outcome = {
   outcome: 'aborted',
   status: undefined,
