@@ -18,6 +18,7 @@ import { geminiRoutes } from './gemini.ts'
 import { keyRoutes } from './keys.ts'
 import { logSinkRoutes } from './log-sinks.ts'
 import { managedAgentRoutes } from './managed-agents.ts'
+import { managedDeploymentRoutes } from './managed-deployments.ts'
 import { dialectSessionRoutes } from './managed-sessions.ts'
 import { threadRoutes } from './managed-threads.ts'
 import { managedVaultRoutes } from './managed-vaults.ts'
@@ -27,6 +28,7 @@ import { mcpOwnRoutes } from './mcp-own.ts'
 import { mcpAggregateRoutes, mcpProxyRoutes } from './mcp-proxy.ts'
 import { memoryRoutes } from './memories.ts'
 import { memoryStoreRoutes } from './memory-stores.ts'
+import { memoryVersionRoutes } from './memory-versions.ts'
 import { messageRoutes } from './messages.ts'
 import { modelSettingRoutes } from './model-settings.ts'
 import { modelRoutes } from './models.ts'
@@ -39,6 +41,7 @@ import type { Route } from './route.ts'
 import { agentRuntimeRoutes, harnessRoutes } from './runtimes.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { sessionRoutes } from './sessions.ts'
+import { skillFolderRoutes } from './skill-folders.ts'
 import { skillRoutes } from './skills.ts'
 import { storedFileRoutes } from './stored-files.ts'
 import { systemRoutes } from './system.ts'
@@ -75,6 +78,7 @@ export const api = {
   McpOwn: mcpOwnRoutes,
   Memories: memoryRoutes,
   Skills: skillRoutes,
+  SkillFolders: skillFolderRoutes,
   Webhooks: webhookRoutes,
   Sessions: sessionRoutes,
   Files: fileRoutes,
@@ -85,7 +89,9 @@ export const api = {
   ManagedSessions: dialectSessionRoutes,
   SessionThreads: threadRoutes,
   ManagedVaults: managedVaultRoutes,
+  ManagedDeployments: managedDeploymentRoutes,
   MemoryStores: memoryStoreRoutes,
+  MemoryVersions: memoryVersionRoutes,
   A2a: a2aRoutes,
   AgUi: agUiRoutes,
   Approvals: approvalRoutes,
@@ -124,12 +130,15 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   Events: 'Sessions',
   Files: 'Sessions',
   StoredFiles: 'Stored files',
+  SkillFolders: 'Skills',
   ManagedAgents: 'Managed Agents',
   Environments: 'Managed Agents',
   ManagedSessions: 'Managed Agents',
   SessionThreads: 'Managed Agents',
   ManagedVaults: 'Managed Agents',
+  ManagedDeployments: 'Managed Agents',
   MemoryStores: 'Managed Agents',
+  MemoryVersions: 'Managed Agents',
   A2a: 'A2A',
   AgUi: 'AG-UI',
   WebhookReplies: 'Webhooks',

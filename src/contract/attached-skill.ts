@@ -8,6 +8,12 @@ export const AttachedSkill = named(
     id: Type.String({ pattern: '^[A-Za-z0-9_-]{1,200}$' }),
     name: Type.String({ maxLength: 1000 }),
     block: Type.String(),
+    version: Type.Optional(
+      Type.String({
+        maxLength: 100,
+        description: 'Number or id of the version that was asked for; absent: the default version',
+      }),
+    ),
   }),
 )
 export type AttachedSkill = Static<typeof AttachedSkill>

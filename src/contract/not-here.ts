@@ -1,12 +1,6 @@
 /** Paths of the Managed Agents dialect that the service does not serve, with the alternative. */
 const instead: readonly (readonly [path: RegExp, alternative: string])[] = [
-  [
-    /^\/v1\/memory_stores\/[^/]+\/memory_versions(\/|$)/,
-    'versions of memories are not kept; GET /api/audit lists the changes',
-  ],
   [/^\/v1\/vaults\/[^/]+\/credentials\/[^/]+\/mcp_oauth_validate$/, 'use POST /v1/mcp/server/{server_id}/test'],
-  [/^\/v1\/skills(\/|$)/, 'use /api/v1/skills'],
-  [/^\/v1\/deployments(\/|$)/, 'use /api/schedules'],
 ]
 
 /** Returns the alternative to a path, which may have ids after it; undefined when there is none. */

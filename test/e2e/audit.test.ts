@@ -186,6 +186,20 @@ const ofCredential =
     const objectId = (await send(service, `POST ${path}`, { body: credential })).json<{ id: string }>().id
     return { ...sent, line: line.replace('{id}', `${path}/${objectId}`), action, objectId }
   }
+const deployment = async () => ({
+  name: 'Audited',
+  agent: (await send(service, 'POST /v1/agents', { body: { name: 'Audited', model: 'demo' } })).json<Agent>().id,
+  environment_id: (await send(service, 'POST /v1/environments', { body: { name: 'Audited' } })).json<Agent>().id,
+  initial_events: [{ type: 'user.message', content: [{ type: 'text', text: secret }] }],
+})
+const ofDeployment =
+  (verb: string, line: string, sent: Sent = {}) =>
+  async (): Promise<Change> => {
+    const made = await send(service, 'POST /v1/deployments', { body: await deployment() })
+    const objectId = made.json<{ id: string }>().id
+    const filled = line.replace('{id}', `/v1/deployments/${objectId}`)
+    return { ...sent, line: filled, action: `managed_deployment.${verb}`, objectId }
+  }
 const ofMemoryStore =
   (verb: string, line: string, sent: Sent = {}) =>
   async (): Promise<Change> => {
@@ -243,6 +257,15 @@ const changes: Readonly<Record<string, () => Promise<Change>>> = {
   'vault_credentials.update': ofCredential('vault_credential.update', 'POST {id}', { body: { display_name: 'After' } }),
   'vault_credentials.archive': ofCredential('vault.delete', 'POST {id}/archive'),
   'vault_credentials.remove': ofCredential('vault.delete', 'DELETE {id}'),
+  'managed_deployments.create': async () => ({
+    line: 'POST /v1/deployments',
+    body: await deployment(),
+    action: 'managed_deployment.create',
+  }),
+  'managed_deployments.update': ofDeployment('update', 'POST {id}', { body: { description: secret } }),
+  'managed_deployments.pause': ofDeployment('pause', 'POST {id}/pause'),
+  'managed_deployments.unpause': ofDeployment('unpause', 'POST {id}/unpause'),
+  'managed_deployments.archive': ofDeployment('archive', 'POST {id}/archive'),
   'memory_stores.create': async () => ({
     line: 'POST /v1/memory_stores',
     body: { name: 'Audited', description: secret },
@@ -257,6 +280,15 @@ const changes: Readonly<Record<string, () => Promise<Change>>> = {
   'memory_stores.update_memory': ofMemoryStore('update_memory', 'POST {id}/memories/{memory}', {
     body: { content: `${secret} changed` },
   }),
+  'memory_versions.redact': async () => {
+    const objectId = (await send(service, 'POST /v1/memory_stores', { body: { name: 'Audited' } })).json<Agent>().id
+    const path = `/v1/memory_stores/${objectId}`
+    const made = await send(service, `POST ${path}/memories`, { body: { path: '/a.md', content: secret } })
+    const { id, memory_version_id } = made.json<{ id: string; memory_version_id: string }>()
+    await send(service, `DELETE ${path}/memories/${id}`)
+    const line = `POST ${path}/memory_versions/${memory_version_id}/redact`
+    return { line, action: 'memory_store.redact_version', objectId }
+  },
   'memory_stores.remove_memory': ofMemoryStore('delete_memory', 'DELETE {id}/memories/{memory}'),
   'skills.create': async () => ({
     line: 'POST /api/v1/skills',
@@ -274,6 +306,13 @@ const changes: Readonly<Record<string, () => Promise<Change>>> = {
     return { line: `DELETE /v1/files/${objectId}`, action: 'file.delete', objectId }
   },
   'skills.remove': ofSkill('delete', 'DELETE /api/v1/skills/{id}'),
+  'skill_folders.update': ofSkill('update', 'POST /v1/skills/{id}', { body: { default_version: '1' } }),
+  'skill_folders.remove': ofSkill('delete', 'DELETE /v1/skills/{id}'),
+  'skill_folders.remove_version': async () => {
+    const objectId = await newSkill()
+    await send(service, `PATCH /api/v1/skills/${objectId}`, { body: { content: 'new' } })
+    return { line: `DELETE /v1/skills/${objectId}/versions/1`, action: 'skill.delete_version', objectId }
+  },
   'skills.upgrade': async () => {
     const { agentId, skillId } = await carrying()
     await send(service, `PATCH /api/v1/skills/${skillId}`, { body: { content: 'new' } })
@@ -441,6 +480,7 @@ const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
   [/^native\./, 'what is asked of providers is in the ledger'],
   [/^(sessions|managed_sessions|dialect_sessions)\./, 'sessions and prompts have a log of their own'],
   [/^memories[.]mcp$/, 'what its tool saves is an entry of its own'],
+  [/^managed_deployments[.]run$/, 'a run is in the list of runs'],
   [/^schedules[.]trigger$/, 'a run is in the history of its schedule'],
   [/^deployments[.]end_cooldown$/, 'needs a deployment that cools down: test/e2e/deployments.test.ts'],
   [/^schedules[.]preview$/, 'it stores nothing'],
@@ -462,6 +502,7 @@ const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
   [/^custom_tools\./, 'the result of a call is in the log of its session'],
   [/^files\./, 'changed files are in the log of their session'],
   [/^stored_files\.upload$/, 'it takes a form; files.test.ts of the server checks its entry'],
+  [/^skill_folders\.create/, 'they take a form; versions.test.ts of the skills checks their entries'],
   [/^(a2a|mcp_own)\./, 'tasks are prompts of sessions, which have their event log'],
   [/^events\./, 'events are such a log; a ticket opens one stream for a minute'],
 ]
@@ -525,7 +566,7 @@ for (const { id, body, path } of changing.filter(route => !isExempt(route.id))) 
     assert.equal(unauthorized.status, 401)
     if (body) assert.equal((await send(service, line, { body: '{' })).status, 400)
     const missing = line.replace(
-      /(calls|agents|environments|vaults|memory_stores|keys|users|teams|vault|providers|models|skills|schedules|webhook-endpoints|datasets|experiments|runtime-harnesses|agent-runtimes|mcp\/server)\/[^/]+/,
+      /(calls|agents|environments|vaults|memory_stores|deployments|keys|users|teams|vault|providers|models|skills|schedules|webhook-endpoints|datasets|experiments|runtime-harnesses|agent-runtimes|mcp\/server)\/[^/]+/,
       '$1/nothing',
     )
     if (missing !== line && path.includes('{')) assert.equal((await send(service, missing, sent)).status, 404)

@@ -289,6 +289,63 @@ test('an uploaded file is a resource of a session, and another one is the rubric
   await assert.rejects(sessions.events.send(session.id, { events: [unreadable] }), BadRequestError)
 })
 
+test('a deployment is made, changed, run, paused and archived; its sessions name it', async () => {
+  const { deployments, deploymentRuns } = client.beta
+  const agent = await agents.create({ name: 'Ada', model: 'scripted' })
+  const made = await deployments.create({
+    name: 'Morning report',
+    agent: agent.id,
+    environment_id: environment.id,
+    initial_events: [message('Report')],
+    schedule: { type: 'cron', expression: '30 9 * * 1-5', timezone: 'Europe/Berlin' },
+  })
+  assert.deepEqual(
+    [made.type, made.agent, made.status],
+    ['deployment', { id: agent.id, type: 'agent', version: 1 }, 'active'],
+  )
+  assert.equal(made.schedule?.upcoming_runs_at?.length, 5)
+  assert.deepEqual(await deployments.retrieve(made.id), made)
+
+  script.work = [{ text: 'Reported.' }]
+  const run = await deployments.run(made.id)
+  assert.deepEqual(
+    [run.type, run.deployment_id, run.error, run.trigger_context],
+    ['deployment_run', made.id, null, { type: 'manual' }],
+  )
+  assert.deepEqual(await deploymentRuns.retrieve(run.id), run)
+  const session = await sessions.retrieve(run.session_id ?? '')
+  assert.deepEqual(
+    [session.deployment_id, session.title, session.environment_id],
+    [made.id, 'Morning report', environment.id],
+  )
+  assert.ok(ofType(await eventsOf(session.id), 'agent.message').length > 0)
+  const listed = await Array.fromAsync(sessions.list({ deployment_id: made.id }))
+  assert.deepEqual(
+    listed.map(({ id }) => id),
+    [session.id],
+  )
+
+  const { BadRequestError, NotFoundError } = AnthropicV1
+  const changed = await deployments.update(made.id, { name: 'Report', schedule: null, metadata: { team: 'red' } })
+  assert.deepEqual(
+    [changed.name, changed.schedule, changed.metadata, changed.initial_events],
+    ['Report', null, { team: 'red' }, made.initial_events],
+  )
+  await assert.rejects(deployments.update(made.id, { vault_ids: ['vlt_none'] }), BadRequestError)
+  assert.equal((await deployments.pause(made.id)).paused_reason?.type, 'manual')
+  assert.ok((await Array.fromAsync(deployments.list({ status: 'paused' }))).some(({ id }) => id === made.id))
+  assert.equal((await deployments.unpause(made.id)).status, 'active')
+  await assert.rejects(stranger.beta.deployments.retrieve(made.id), NotFoundError)
+  assert.deepEqual((await stranger.beta.deploymentRuns.list()).data, [])
+
+  await agents.archive(agent.id)
+  assert.equal((await deployments.run(made.id)).error?.type, 'session_creation_rejected_error')
+  const failed = await Array.fromAsync(deploymentRuns.list({ deployment_id: made.id, has_error: true, limit: 1 }))
+  assert.equal(failed.length, 1)
+  assert.ok((await deployments.archive(made.id)).archived_at)
+  await assert.rejects(deployments.run(made.id), BadRequestError)
+})
+
 test('a memory store is read and written by a session that has it', async () => {
   const store = await memoryStores.create({ name: 'Team Style', description: 'How the team writes' })
   const memory = await memoryStores.memories.create(store.id, { path: '/tone.md', content: 'Be kind.' })
@@ -333,10 +390,41 @@ test('a memory store is read and written by a session that has it', async () => 
   await assert.rejects(memoryStores.memories.create(store.id, { path: '/../x', content: '' }), BadRequestError)
   await assert.rejects(stranger.beta.memoryStores.memories.list(store.id), NotFoundError)
 
+  const { memoryVersions } = memoryStores
+  const history = await Array.fromAsync(memoryVersions.list(store.id, { limit: 1, view: 'full' }))
+  assert.deepEqual(
+    history.map(({ operation, path, content, created_by }) => [operation, path, content, created_by?.type]),
+    [
+      ['modified', '/tone.md', 'Be brief.', 'api_actor'],
+      ['created', '/words/short.md', 'Short words.', 'session_actor'],
+      ['created', '/tone.md', 'Be kind.', 'api_actor'],
+    ],
+  )
+  const [newest, written, oldest] = history
+  assert.ok(newest && written && oldest)
+  assert.deepEqual([newest.id, oldest.id], [changed.memory_version_id, memory.memory_version_id])
+  assert.deepEqual((await memoryVersions.list(store.id, { session_id: session.id })).data, [
+    { ...written, content: null },
+  ])
+  await assert.rejects(memoryVersions.redact(newest.id, of), BadRequestError)
+  const redacted = await memoryVersions.redact(oldest.id, of)
+  assert.deepEqual(
+    [redacted.content, redacted.path, redacted.content_sha256, redacted.content_size_bytes],
+    [null, null, null, null],
+  )
+  assert.ok(redacted.redacted_at && redacted.redacted_by?.type === 'api_actor')
+  assert.deepEqual(await memoryVersions.retrieve(oldest.id, of), redacted)
+  await assert.rejects(stranger.beta.memoryStores.memoryVersions.list(store.id), NotFoundError)
+
   await memoryStores.archive(store.id)
   await assert.rejects(memoryStores.memories.create(store.id, { path: '/new.md', content: '' }), BadRequestError)
   await assert.rejects(newSession({}, { resources }), BadRequestError)
   await memoryStores.memories.delete(memory.id, of)
+  const deletions = (await memoryVersions.list(store.id, { memory_id: memory.id, operation: 'deleted' })).data
+  assert.deepEqual(
+    deletions.map(({ path, content_sha256 }) => [path, content_sha256]),
+    [['/tone.md', null]],
+  )
   await memoryStores.delete(store.id)
   await assert.rejects(memoryStores.retrieve(store.id), NotFoundError)
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import AnthropicV1 from '@anthropic-ai/sdk'
 import AnthropicV0 from '@anthropic-ai/sdk-0'
+import OpenAI from 'openai'
 import { holderOf } from '../support/keys/virtual-keys.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { send } from '../support/service/send.ts'
@@ -119,6 +120,53 @@ for (const [version, Anthropic] of [
     const ours = (await send(service, `GET /api/agents/${made.id}`)).json<{ system: string }>()
     assert.match(ours.system, /^Be kind\.\n\n<!-- skill:.*\nUse few words\.$/)
     assert.deepEqual((await agents.update(made.id, { skills: [] })).skills, [])
+  })
+
+  test(named('a skill is uploaded, versioned, pinned by an agent and a session, downloaded and deleted'), async () => {
+    const { skills } = client.beta
+    const folder = (content: string) => [
+      new File([`---\nname: terse\ndescription: Short\n---\n${content}`], 'terse/SKILL.md'),
+      new File(['print(1)'], 'terse/scripts/a.py'),
+    ]
+    const made = await skills.create({ display_name: 'Terse answers', files: folder('One.') })
+    assert.deepEqual([made.type, made.display_name, made.source], ['skill', 'Terse answers', { type: 'custom' }])
+    assert.deepEqual(await skills.retrieve(made.id), made)
+    const second = await skills.versions.create(made.id, { files: folder('Two.') })
+    assert.deepEqual([second.type, second.name, second.description], ['skill_version', 'terse', 'Short'])
+    assert.equal((await skills.retrieve(made.id)).latest_version_id, second.id)
+    const at = { skill_id: made.id }
+    assert.deepEqual(await skills.versions.retrieve(second.id, at), second)
+    const listed = []
+    for await (const version of skills.versions.list(made.id, { limit: 1 })) listed.push(version.id)
+    assert.deepEqual(listed, [second.id, made.latest_version_id])
+    const ids = []
+    for await (const skill of skills.list({ source: 'custom', limit: 1 })) ids.push(skill.id)
+    assert.ok(ids.includes(made.id))
+    const archive = Buffer.from(await (await skills.versions.download(second.id, at)).arrayBuffer())
+    assert.deepEqual([archive.toString('latin1', 0, 2), archive.includes('terse/scripts/a.py')], ['PK', true])
+
+    const pinned = { type: 'custom' as const, skill_id: made.id, version: made.latest_version_id }
+    const fields = { name: 'Ada', model: 'scripted', system: 'Be brief.', skills: [pinned] }
+    const { data: agent, response } = await agents.create(fields).withResponse()
+    assert.deepEqual([agent.skills, response.headers.get('x-switchyard-ignored')], [[pinned], 'skills[0].files'])
+    const systemOf = async (id: string) =>
+      (await send(service, `GET /api/agents/${id}`)).json<{ system: string }>().system
+    assert.match(await systemOf(agent.id), /\nOne\.$/)
+    const environment_id = (await newEnvironment()).id
+    const other = { ...pinned, version: second.id }
+    const overrides = { type: 'agent_with_overrides' as const, id: agent.id, skills: [other] }
+    const started = await sessions.create({ agent: overrides, environment_id }).withResponse()
+    assert.deepEqual(started.data.agent.skills, [other])
+    assert.equal(started.response.headers.get('x-switchyard-ignored'), 'agent.skills[0].files')
+    await assert.rejects(
+      newAgent({ skills: [{ ...pinned, version: '7' }] }),
+      /skills\[0\]\.version: skill .* no version 7/,
+    )
+
+    assert.equal((await skills.versions.delete(second.id, at)).type, 'skill_version_deleted')
+    assert.deepEqual(await skills.delete(made.id), { id: made.id, type: 'skill_deleted' })
+    await assert.rejects(skills.retrieve(made.id), Anthropic.NotFoundError)
+    assert.match(await systemOf(agent.id), /\nOne\.$/, 'the agent keeps its copy')
   })
 
   test(named('an environment is made, read, changed, listed, archived and deleted'), async () => {
@@ -468,3 +516,40 @@ for (const [version, Anthropic] of [
     assert.deepEqual((await foreign.sessions.list()).data, [])
   })
 }
+
+test('openai 7.55.0: a skill is uploaded as files and as an archive, versioned, downloaded and deleted', async () => {
+  const { skills } = new OpenAI({ baseURL: `${baseURL}/v1`, apiKey, maxRetries: 0 })
+  const folder = (content: string) => [
+    new File([`---\nname: brief\ndescription: Short\n---\n${content}`], 'brief/SKILL.md'),
+    new File(['a'], 'brief/a.txt'),
+  ]
+  const made = await skills.create({ files: folder('One.') })
+  assert.deepEqual(made, { ...made, object: 'skill', name: 'brief', default_version: '1', latest_version: '1' })
+  const archive = Buffer.from(await (await skills.content.retrieve(made.id)).arrayBuffer())
+  const second = await skills.versions.create(made.id, { files: new File([archive], 'brief.zip') })
+  assert.deepEqual(second, { ...second, object: 'skill.version', skill_id: made.id, version: '2' })
+  const third = await skills.versions.create(made.id, { files: folder('Three.'), default: true })
+  const shown = await skills.retrieve(made.id)
+  assert.deepEqual([shown.default_version, shown.latest_version], ['3', '3'])
+  assert.equal((await skills.update(made.id, { default_version: '1' })).default_version, '1')
+  const content = async () => (await send(service, `GET /api/v1/skills/${made.id}`)).json<{ content: string }>().content
+  assert.equal(await content(), 'One.')
+
+  const versions = await Array.fromAsync(skills.versions.list(made.id, { limit: 1, order: 'asc' }))
+  assert.deepEqual(
+    versions.map(({ version }) => version),
+    ['1', '2', '3'],
+  )
+  assert.ok((await Array.fromAsync(skills.list({ limit: 1 }))).some(({ id }) => id === made.id))
+  const at = { skill_id: made.id }
+  assert.deepEqual(await skills.versions.retrieve('2', at), second)
+  assert.ok((await (await skills.versions.content.retrieve('2', at)).arrayBuffer()).byteLength > 100)
+  assert.deepEqual(await skills.versions.delete('3', at), {
+    id: third.id,
+    object: 'skill.version.deleted',
+    deleted: true,
+    version: '3',
+  })
+  assert.deepEqual(await skills.delete(made.id), { id: made.id, object: 'skill.deleted', deleted: true })
+  await assert.rejects(skills.retrieve(made.id), OpenAI.NotFoundError)
+})

@@ -149,6 +149,20 @@ async function stockedSession(): Promise<Parameters> {
   return { session_id, resource_id: made[0]?.id ?? assert.fail('no resource') }
 }
 
+/** A deployment whose runs start no session, because its agent is archived. */
+async function newDeployment(): Promise<string> {
+  const agent = await newAgent()
+  const id = await idOf(ada, 'POST /v1/deployments', {
+    name: canary,
+    agent,
+    environment_id: await idOf(ada, 'POST /v1/environments', { name: canary }),
+    initial_events: [{ type: 'user.message', content: [{ type: 'text', text: canary }] }],
+    schedule: { type: 'cron', expression: '0 0 1 1 *', timezone: 'UTC' },
+  })
+  await idOf(ada, `POST /v1/agents/${agent}/archive`, {})
+  return id
+}
+
 /** By the path up to its first id: makes an object of Ada's, and returns its ids. */
 const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> = {
   '/api/agents/{agent_id}': async () => ({ agent_id: await newAgent(), version: '1' }),
@@ -187,7 +201,10 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
   '/v1/memory_stores/{memory_store_id}': async () => {
     const memory_store_id = await idOf(ada, 'POST /v1/memory_stores', { name: canary, description: canary })
     const memory = { path: '/canary.md', content: canary }
-    return { memory_store_id, memory_id: await idOf(ada, `POST /v1/memory_stores/${memory_store_id}/memories`, memory) }
+    const answer = await send(ada, `POST /v1/memory_stores/${memory_store_id}/memories`, { body: memory })
+    assert.equal(answer.status, 200, answer.text)
+    const { id: memory_id, memory_version_id } = answer.json<{ id: string; memory_version_id: string }>()
+    return { memory_store_id, memory_id, memory_version_id }
   },
   '/a2a/{agent}': async path => {
     const body = { name: canary, owner_id: 'ada', model: 'demo', config: { a2a: { enabled: true } } }
@@ -246,6 +263,14 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
     assert.equal(attached.status, 200, attached.text)
     return { skill_id, agent_id }
   },
+  '/v1/deployments/{deployment_id}': async () => ({ deployment_id: await newDeployment() }),
+  '/v1/deployment_runs/{deployment_run_id}': async () => ({
+    deployment_run_id: await idOf(ada, `POST /v1/deployments/${await newDeployment()}/run`, {}),
+  }),
+  '/v1/skills/{skill_id}': async () => ({
+    skill_id: await idOf(ada, 'POST /api/v1/skills', { name: canary, content: canary }),
+    version: '1',
+  }),
   '/api/schedules/{schedule_id}': async () => {
     const body = { name: canary, agent_id: await newAgent(), cron: '0 0 1 1 *', prompt: canary }
     return { schedule_id: await idOf(ada, 'POST /api/schedules', body) }
@@ -323,8 +348,11 @@ const a2aMessage = {
   configuration: { returnImmediately: true },
 }
 
+const skillForm =
+  '--x\r\nContent-Disposition: form-data; name="files[]"; filename="taken/SKILL.md"\r\n\r\n---\nname: taken\n---\nTaken\r\n--x--'
+
 /** Bodies that pass the checks of their fields, which come before the lookup of the object. */
-const bodies: Readonly<Record<string, object>> = {
+const bodies: Readonly<Record<string, object | string>> = {
   'agents.update': { name: 'Taken' },
   'managed_agents.update': { name: 'Taken' },
   'environments.update': { name: 'Taken' },
@@ -333,6 +361,7 @@ const bodies: Readonly<Record<string, object>> = {
   'managed_vaults.update': { display_name: 'Taken' },
   'vault_credentials.create': { auth: { type: 'static_bearer', mcp_server_url: 'https://b.invalid/mcp', token: 'b' } },
   'vault_credentials.update': { display_name: 'Taken' },
+  'managed_deployments.update': { name: 'Taken' },
   'memory_stores.update': { name: 'Taken' },
   'memory_stores.create_memory': { path: '/taken.md', content: 'Taken' },
   'memory_stores.update_memory': { content: 'Taken' },
@@ -361,6 +390,8 @@ const bodies: Readonly<Record<string, object>> = {
   'webhook_endpoints.update': { description: 'taken' },
   'webhook_endpoints.rotate': {},
   'skills.update': { name: 'Taken' },
+  'skill_folders.create_version': skillForm,
+  'skill_folders.update': { default_version: '1' },
   'skills.upgrade': { include_edited: true },
   'a2a.rpc': { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: a2aMessage },
   'a2a.send': a2aMessage,
@@ -371,10 +402,11 @@ const bodies: Readonly<Record<string, object>> = {
   'agent_skills.attach': { content: 'Taken', save_to_library: true },
 }
 /** Returns the body that a caller sends. An agent needs its owner. */
-async function bodyOf({ id }: Route, target: Target): Promise<object | undefined> {
-  if (id !== 'agents.update') return bodies[id]
+async function bodyOf({ id }: Route, target: Target): Promise<object | string | undefined> {
+  const body = bodies[id]
+  if (id !== 'agents.update' || typeof body === 'string') return body
   const { owner_id } = (await send(target, 'GET /api/me')).json<{ owner_id: string }>()
-  return { ...bodies[id], owner_id }
+  return { ...body, owner_id }
 }
 
 const rootOf = ({ path }: Route): string => /^[^{]*\{\w+\}/.exec(path)?.[0] ?? ''
@@ -437,11 +469,16 @@ const impossible = new Set([
   'dialect_sessions.remove_resource',
   'openai.cancelResponse',
   'a2a.extended_card',
+  'skill_folders.remove_version',
+  'memory_versions.redact',
   'session_threads.archive',
 ])
 
 /** Clients of A2A name their version in each request. */
-const headersOf = ({ path }: Route) => (path.startsWith('/a2a/') ? { 'a2a-version': '1.0' } : {})
+const headersOf = ({ path, consumes }: Route): Readonly<Record<string, string>> => {
+  if (consumes === 'multipart/form-data') return { 'content-type': 'multipart/form-data; boundary=x' }
+  return path.startsWith('/a2a/') ? { 'a2a-version': '1.0' } : {}
+}
 
 for (const route of withIds.filter(route => !shared.includes(rootOf(route)))) {
   test(`S10: ${route.method} ${route.path} of another owner is 404 as if it were not there, and changes nothing`, async () => {

@@ -2,6 +2,8 @@ import type { Examples } from './example.ts'
 
 const agent = { name: 'Scribe', owner_id: 'me', model: 'demo', system: 'Write short notes.' }
 
+const form = 'takes a form with files'
+
 /** Agents, their memories and their skills. */
 export const agentExamples: Examples = {
   'agents.list': { query: { owner_id: 'me', status: 'active', include: 'last_session', limit: 2 } },
@@ -32,6 +34,11 @@ export const agentExamples: Examples = {
   'skills.update': { body: { content: 'Answer in at most two sentences.' } },
   'skills.compare': { params: { skill_id: '{skill_id}', agent_id: '{agent_id}' }, notRun: 'needs an attached skill' },
   'skills.upgrade': { body: { dry_run: true } },
+  'skill_folders.create': { notRun: form },
+  'skill_folders.list': { query: { limit: 2 } },
+  'skill_folders.update': { body: { default_version: '1' } },
+  'skill_folders.create_version': { notRun: form },
+  'skill_folders.remove_version': { notRun: 'needs a skill with two versions' },
   'agent_skills.attach': { body: { skill_id: '{skill_id}' } },
   'agent_skills.detach': { query: { skill_id: '{skill_id}' } },
 }

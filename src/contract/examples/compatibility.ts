@@ -6,6 +6,14 @@ const a2aMessage = {
   message: { messageId: 'note-1', role: 'ROLE_USER', parts: [{ text: 'Say hello.' }] },
 }
 const storedMemory = { memory_store_id: '{memory_store_id}', memory_id: '{stored_memory_id}' }
+const memoryVersion = { memory_store_id: '{memory_store_id}', memory_version_id: '{memory_version_id}' }
+const deployment = {
+  name: 'Morning report',
+  agent: '{managed_agent_id}',
+  environment_id: '{environment_id}',
+  initial_events: [{ type: 'user.message', content: [{ type: 'text', text: 'Write the report.' }] }],
+  schedule: { type: 'cron', expression: '30 9 * * MON-FRI', timezone: 'Europe/Berlin' },
+}
 const served = { agent: '{a2a_agent_id}' }
 const task = { ...served, task_id: '{a2a_task_id}' }
 const pushConfig = { ...task, config_id: '{a2a_push_config_id}' }
@@ -74,6 +82,10 @@ export const compatibilityExamples: Examples = {
     },
   },
   'vault_credentials.update': { body: { auth: { type: 'static_bearer', token: 'sample-9876543210' } } },
+  'managed_deployments.create': { body: deployment },
+  'managed_deployments.list': { query: { status: 'active', limit: 2 } },
+  'managed_deployments.update': { body: { description: 'Every working day' } },
+  'deployment_runs.list': { query: { has_error: false, limit: 2 } },
   'memory_stores.create': { body: { name: 'Team style', description: 'How the team writes' } },
   'memory_stores.update': { body: { description: 'How we write' } },
   'memory_stores.create_memory': { body: { path: '/tone.md', content: 'Be kind.' }, query: { view: 'full' } },
@@ -81,6 +93,9 @@ export const compatibilityExamples: Examples = {
   'memory_stores.memory': { params: storedMemory },
   'memory_stores.update_memory': { params: storedMemory, body: { content: 'Be brief.' } },
   'memory_stores.remove_memory': { params: storedMemory },
+  'memory_versions.list': { query: { operation: 'created', limit: 2 } },
+  'memory_versions.get': { params: memoryVersion },
+  'memory_versions.redact': { params: memoryVersion, notRun: 'needs a version that is not the current one' },
   'dialect_sessions.add_resource': { body: { type: 'file', file_id: '{stored_file_id}' } },
   'dialect_sessions.remove_resource': { notRun: 'needs a session with a file' },
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Kysely } from 'kysely'
+import type { Pool } from 'pg'
 import type { Session } from '../../contract/sessions.ts'
 import { createAgents } from '../agents/agents.ts'
 import { serveAgents } from '../agents/routes.ts'
@@ -9,6 +10,7 @@ import type { Audit } from '../audit/audit.ts'
 import { secretMarker, withoutSecrets } from '../audit/secret-fields.ts'
 import type { Database } from '../db/database.ts'
 import type { SessionSecrets } from '../egress/session-secrets.ts'
+import type { Caller } from '../http/caller.ts'
 import type { AgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
@@ -16,8 +18,13 @@ import { createAttachments } from '../skills/attachments.ts'
 import { serveSkills } from '../skills/routes.ts'
 import { createSkills } from '../skills/skills.ts'
 import { skillStore } from '../skills/store.ts'
+import { serveSkillFolders } from '../skills/versions/routes.ts'
+import { skillVersionStore } from '../skills/versions/version-store.ts'
+import { createSkillVersions } from '../skills/versions/versions.ts'
+import { skillsFor, type WantedSkill } from '../skills/versions/wanted-skills.ts'
 
 interface Needs {
+  readonly pool: Pool
   readonly db: Kysely<Database>
   readonly audit: Audit
   readonly runtimes: Pick<RuntimeRegistry, 'find' | 'findings'>
@@ -35,7 +42,7 @@ interface Needs {
 
 /** Agents, and the skills that are attached to them. */
 export function composeAgents(needs: Needs) {
-  const { db, audit, runtimes, defaultRuntime, defaultModel, resultSchemas, checkMcp } = needs
+  const { pool, db, audit, runtimes, defaultRuntime, defaultModel, resultSchemas, checkMcp } = needs
   const agentRows = agentStore(db)
   const agents = createAgents({
     store: agentRows,
@@ -50,14 +57,18 @@ export function composeAgents(needs: Needs) {
   })
   const skills = createSkills({ store: skillStore(db), audit })
   const attachments = createAttachments({ skills, agents })
+  const versions = createSkillVersions({ store: skillVersionStore(pool), audit })
 
   return {
     agents,
     agentRows,
-    skills,
+    /** Returns the given skills that are in the caller's library, each in its version. */
+    skillsFor: (caller: Caller, wanted: readonly WantedSkill[]) => skillsFor(caller, wanted, { skills, versions }),
     serve(app: FastifyInstance) {
       serveAgents(app, { agents, lastSessions: needs.lastSessions })
-      serveSkills(app, { skills, attachments })
+      const hasOtherFiles = (id: string, caller: Caller) => versions.hasOtherFiles(id, undefined, caller)
+      serveSkills(app, { skills, attachments, hasOtherFiles })
+      serveSkillFolders(app, { skills, versions })
     },
   }
 }

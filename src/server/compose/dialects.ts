@@ -10,8 +10,16 @@ import type { Gateway } from '../gateway/gateway.ts'
 import type { StreamSlots } from '../http/stream-slots.ts'
 import type { WriteTurns } from '../http/write-turns.ts'
 import type { Keys } from '../keys/keys.ts'
+import type { RunAs } from '../keys/run-as.ts'
 import { agentTimesStore } from '../managed-agents/agent-times-store.ts'
 import { createManagedAgents } from '../managed-agents/agents.ts'
+import { deploymentStore } from '../managed-agents/deployments/deployment-store.ts'
+import { createDeploymentTicker } from '../managed-agents/deployments/deployment-ticker.ts'
+import { createDeployments } from '../managed-agents/deployments/deployments.ts'
+import { serveDeployments } from '../managed-agents/deployments/routes.ts'
+import { createRunStart } from '../managed-agents/deployments/run-start.ts'
+import { deploymentRunStore } from '../managed-agents/deployments/run-store.ts'
+import { createDeploymentTiming } from '../managed-agents/deployments/timing.ts'
 import { environmentStore } from '../managed-agents/environment-store.ts'
 import { createEnvironments } from '../managed-agents/environments.ts'
 import { fileResourceStore } from '../managed-agents/resources/file-resource-store.ts'
@@ -32,6 +40,7 @@ import { SessionTranslations } from '../opencode/session-translation.ts'
 import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
+import { checkCron, nextRun, nextRuns } from '../schedules/next-run.ts'
 import { withOverrides } from '../sessions/agent-overrides.ts'
 import type { EventReading } from '../sessions/event-reading.ts'
 import type { EventStore } from '../sessions/log/event-store.ts'
@@ -42,7 +51,6 @@ import type { Sessions, ThreadArchive } from '../sessions/sessions.ts'
 import type { Approvals } from '../sessions/waits/approvals.ts'
 import type { CustomToolCalls } from '../sessions/waits/custom-tool-calls.ts'
 import { attach, attachedIds, detachAll } from '../skills/blocks.ts'
-import type { Skills } from '../skills/skills.ts'
 import type { FileWrites } from '../workspaces/file-writes.ts'
 
 interface Needs {
@@ -63,8 +71,10 @@ interface Needs {
   readonly fileWrites: FileWrites
   readonly agents: Agents
   readonly agentRows: AgentStore
-  readonly skills: Skills
+  /** Returns the given skills that are in the caller's library. */
+  readonly skillsFor: Parameters<typeof createManagedAgents>[0]['skillsAmong']
   readonly sessions: Sessions
+  readonly runAs: RunAs
   readonly approvals: Approvals
   readonly customToolCalls: CustomToolCalls
   readonly events: EventStore
@@ -85,7 +95,7 @@ export function composeDialects(needs: Needs) {
   const managedAgents = createManagedAgents({
     agents,
     times: agentTimesStore(pool),
-    skillsAmong: needs.skills.among,
+    skillsAmong: needs.skillsFor,
     blocks,
   })
   const environments = createEnvironments({ pool, store: environmentStore(pool), audit })
@@ -119,12 +129,23 @@ export function composeDialects(needs: Needs) {
     read,
   })
 
+  // deployments
+  const timing = createDeploymentTiming({ check: checkCron, next: nextRun, following: nextRuns })
+  const start = createRunStart({ sessions: dialectSessions, log })
+  const deploymentRows = { store: deploymentStore(pool), runs: deploymentRunStore(pool) }
+  const shared = { pool, ...deploymentRows, agents: agentRows, start, timing }
+  const deployments = createDeployments({ ...shared, sessions: dialectSessions, audit })
+  const ticker = createDeploymentTicker({ ...shared, runAs: needs.runAs, log })
+
   // opencode's clients
   const feedRows = feedStore(pool)
   const feed = new SessionFeed({ store: feedRows, notifications, log })
   const translations = new SessionTranslations({ live, contextOf: feedRows.contextOf })
 
-  const parts: readonly Part[] = [{ name: 'session feed', stop: () => feed.stop() }]
+  const parts: readonly Part[] = [
+    { name: 'session feed', stop: () => feed.stop() },
+    { name: 'deployments', isSessionWork: true, start: ticker.start, drain: ticker.stop },
+  ]
 
   return {
     parts,
@@ -132,6 +153,7 @@ export function composeDialects(needs: Needs) {
       serveManagedAgents(app, { agents: managedAgents })
       serveEnvironments(app, { environments })
       serveDialectSessions(app, { sessions: dialectSessions })
+      serveDeployments(app, { deployments })
       serveThreads(app, { threads, reading: needs.eventReading })
       serveOpencode(app, {
         bus: { feed, translations, events, turns: needs.turns },

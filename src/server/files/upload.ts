@@ -3,14 +3,13 @@ import { fileLifetimeS, filePurposes } from '../../contract/stored-files.ts'
 import { receivedChunks } from '../http/received-chunks.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import { boundaryOf } from '../platform/form-data.ts'
+import { type FormPart, formParts } from '../platform/form-parts.ts'
+import { addText } from '../platform/form-texts.ts'
 import { fileNameIn } from './file-name-in.ts'
 import { type Files, maxFileBytes, type ReceivedContent } from './files.ts'
-import { type FormPart, formParts } from './form-parts.ts'
 
 /** Room for the fields of the form and the headers of its parts. */
 const maxFormBytes = maxFileBytes + 1024 * 1024
-const maxTextBytes = 1_000
-const maxTexts = 50
 /** Purpose of files that are uploaded in Anthropic's format, which has none. */
 const defaultPurpose = 'user_data'
 
@@ -66,17 +65,6 @@ function rejectPart({ name, isFile }: FormPart, hasFile: boolean): void {
     throw invalid(`form field ${JSON.stringify(name.slice(0, 64))} is a file; send the file as "file"`)
   if (!isFile) throw invalid('form field file has no filename; send the file as a file')
   if (hasFile) throw invalid('the form has two files; upload one file per request')
-}
-
-async function addText(texts: Map<string, string>, { name, content }: FormPart): Promise<void> {
-  let bytes = Buffer.alloc(0)
-  for await (const chunk of content) {
-    bytes = Buffer.concat([bytes, chunk])
-    if (bytes.length > maxTextBytes) throw invalid(`form field ${name.slice(0, 64)} exceeds ${maxTextBytes} bytes`)
-  }
-  if (texts.has(name)) throw invalid(`form field ${name.slice(0, 64)} is given twice`)
-  if (texts.size === maxTexts) throw invalid(`the form has more than ${maxTexts} fields`)
-  texts.set(name, bytes.toString())
 }
 
 const anchorField = 'expires_after[anchor]'

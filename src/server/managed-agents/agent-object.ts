@@ -46,12 +46,15 @@ export function toThreadAgent(agent: StoredAgent, blocks: SkillBlocks): ThreadAg
     tools: shownTools(agent.tools),
     mcp_servers: listIn(agent.config['mcp_servers']),
     skills: [
-      ...blocks.attachedIds(agent).map(skill_id => ({ type: 'custom', skill_id, version: 'latest' })),
+      ...blocks.attachedIds(agent).map(skill_id => ({ type: 'custom', skill_id, version: versionOf(agent, skill_id) })),
       ...listIn(agent.config['skills']),
     ],
     execution_identity: { type: 'service_account' },
   }
 }
+
+const versionOf = ({ skills }: StoredAgent, id: string): string =>
+  skills.find(skill => skill.id === id)?.version ?? 'latest'
 
 type Fields = Record<string, unknown>
 

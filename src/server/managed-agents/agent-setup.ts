@@ -7,7 +7,6 @@ import type {
   ManagedSkill,
   ManagedTool,
 } from '../../contract/managed-agents.ts'
-import type { Skill } from '../../contract/skills.ts'
 import type { StoredAgent } from '../agents/stored-agent.ts'
 import { multiagentConfig } from './multiagent.ts'
 import { storedTools } from './tool-entries.ts'
@@ -15,9 +14,20 @@ import { storedTools } from './tool-entries.ts'
 /** A prompt and the skill blocks in it. */
 export type Carrier = Pick<StoredAgent, 'system' | 'skills'>
 
+/** A skill of the library, in the version that a setup asks for. */
+export interface FoundSkill {
+  readonly id: string
+  readonly name: string
+  readonly content: string
+  /** As the setup names it; undefined: the default version. */
+  readonly version?: string | undefined
+  /** True for a folder with other files than SKILL.md, which agents do not get. */
+  readonly hasOtherFiles?: boolean
+}
+
 /** Inserts skill blocks into a prompt and finds them again. */
 export interface SkillBlocks {
-  readonly attach: (carrier: Carrier, skill: Pick<Skill, 'id' | 'name' | 'content'>) => Carrier
+  readonly attach: (carrier: Carrier, skill: FoundSkill) => Carrier
   readonly detachAll: (carrier: Carrier) => Carrier
   readonly attachedIds: (carrier: Carrier) => string[]
 }
@@ -39,7 +49,7 @@ export type SetupFields = Pick<StoredAgent, 'model' | 'system' | 'skills' | 'too
 interface Library {
   readonly blocks: SkillBlocks
   /** The skills of `setup` that exist in the caller's library. */
-  readonly found: readonly Skill[]
+  readonly found: readonly FoundSkill[]
 }
 
 /**
@@ -62,9 +72,21 @@ export function withSetup<F extends SetupFields>(agent: F, setup: Setup, library
   }
 }
 
-/** Returns the ids of skills in a setup that may be in our library. */
-export const wantedSkills = ({ skills }: Setup): string[] =>
-  (skills ?? []).filter(({ type }) => type === 'custom').map(({ skill_id }) => skill_id)
+/** A skill that may be in our library. */
+export interface WantedSkill {
+  readonly id: string
+  /** Undefined: the default version. */
+  readonly version: string | undefined
+  /** Path in the request. */
+  readonly field: string
+}
+
+/** Returns the skills in a setup that may be in our library. */
+export const wantedSkills = ({ skills }: Setup): WantedSkill[] =>
+  (skills ?? []).flatMap(({ type, skill_id: id, version }, at) => {
+    if (type !== 'custom') return []
+    return [{ id, version: !version || version === 'latest' ? undefined : version, field: `skills[${at}]` }]
+  })
 
 export const modelId = (model: ManagedModel): string => (typeof model === 'string' ? model : model.id)
 
@@ -92,7 +114,7 @@ function withPrompt(agent: Carrier, { system, skills }: Setup, { blocks, found }
 }
 
 /** Returns the skills that our library does not have; external runtimes may have them. */
-const unknownSkills = (skills: readonly ManagedSkill[] | null, found: readonly Skill[]): ManagedSkill[] =>
+const unknownSkills = (skills: readonly ManagedSkill[] | null, found: readonly FoundSkill[]): ManagedSkill[] =>
   (skills ?? [])
     .filter(({ skill_id }) => found.every(({ id }) => id !== skill_id))
     .map(({ type, skill_id, version }) => ({ type, skill_id, version: version ?? 'latest' }))

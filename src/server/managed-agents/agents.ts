@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ManagedAgent, ManagedAgentCreate, ManagedAgentUpdate } from '../../contract/managed-agents.ts'
-import type { Skill } from '../../contract/skills.ts'
 import type { Agents } from '../agents/agents.ts'
 import type { AgentFilter, PageOf, StoredVersion } from '../agents/store.ts'
 import type { StoredAgent } from '../agents/stored-agent.ts'
@@ -9,7 +8,15 @@ import type { Idempotency } from '../http/idempotency.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import { metadataIn, patched } from '../platform/metadata.ts'
 import { type AgentTimes, toManagedAgent } from './agent-object.ts'
-import { configOf, type Setup, type SkillBlocks, wantedSkills, withSetup } from './agent-setup.ts'
+import {
+  configOf,
+  type FoundSkill,
+  type Setup,
+  type SkillBlocks,
+  type WantedSkill,
+  wantedSkills,
+  withSetup,
+} from './agent-setup.ts'
 import type { AgentTimesStore } from './agent-times-store.ts'
 import { multiagentConfig, rosterField, shownMultiagent } from './multiagent.ts'
 
@@ -29,8 +36,8 @@ interface Deps {
     | 'ignored'
   >
   readonly times: AgentTimesStore
-  /** Returns those of the given skills that exist in the caller's library. */
-  readonly skillsAmong: (caller: Caller, ids: readonly string[]) => Promise<readonly Skill[]>
+  /** Returns those of the given skills that exist in the caller's library. Throws `invalid_request` for other versions. */
+  readonly skillsAmong: (caller: Caller, wanted: readonly WantedSkill[]) => Promise<readonly FoundSkill[]>
   readonly blocks: SkillBlocks
 }
 
@@ -69,10 +76,16 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
   }
 
   /** Returns the skills of a setup that exist in the caller's library, in the order of the setup. */
-  async function foundFor(setup: Setup, caller: Caller): Promise<readonly Skill[]> {
+  async function foundFor(setup: Setup, caller: Caller): Promise<readonly FoundSkill[]> {
     const wanted = wantedSkills(setup)
-    const found = wanted.length === 0 ? [] : await skillsAmong(caller, wanted)
-    return wanted.flatMap(id => found.find(skill => skill.id === id) ?? [])
+    return wanted.length === 0 ? [] : skillsAmong(caller, wanted)
+  }
+
+  /** Returns the names of the skills of a setup whose other files its agent does not get. */
+  async function ignoredFiles(setup: Setup, caller: Caller): Promise<string[]> {
+    const found = await foundFor(setup, caller)
+    const folders = new Set(found.filter(skill => skill.hasOtherFiles).map(({ id }) => id))
+    return wantedSkills(setup).flatMap(({ id, field }) => (folders.has(id) ? [`${field}.files`] : []))
   }
 
   /** Throws `invalid_request` for tools and MCP servers that the agent's runtime cannot call. */
@@ -95,8 +108,13 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
     foundFor,
     checkSetup,
 
-    /** Returns the names of settings that the runtime of an agent ignores. */
-    ignored: async (id: string, caller: Caller): Promise<string[]> => agents.ignored(await agents.get(id, caller)),
+    ignoredFiles,
+
+    /** Returns the names of settings that an agent ignores: those of its runtime, and files of the skills of a setup. */
+    ignored: async (id: string, setup: Setup, caller: Caller): Promise<string[]> => [
+      ...(await agents.ignored(await agents.get(id, caller))),
+      ...(await ignoredFiles(setup, caller)),
+    ],
 
     async get(id: string, version: number | undefined, caller: Caller): Promise<ManagedAgent> {
       if (version === undefined) return presentOne(await agents.get(id, caller))

@@ -15,7 +15,7 @@ import { archivedIn, statusesOf } from './statuses.ts'
 export function serveManagedAgents(app: FastifyInstance, { agents }: { agents: ManagedAgents }): void {
   bind(app, managedAgentRoutes.create, async ({ body }, caller, { actor, idempotency, ignore }) => {
     const agent = await agents.create(body, { caller, actor }, idempotency)
-    ignore(await agents.ignored(agent.id, caller))
+    ignore(await agents.ignored(agent.id, body, caller))
     return agent
   })
   bind(app, managedAgentRoutes.list, ({ query }, caller) => {
@@ -25,7 +25,7 @@ export function serveManagedAgents(app: FastifyInstance, { agents }: { agents: M
   bind(app, managedAgentRoutes.get, ({ params, query }, caller) => agents.get(params.agent_id, query.version, caller))
   bind(app, managedAgentRoutes.update, async ({ params, body }, caller, { actor, ignore }) => {
     const agent = await agents.update(params.agent_id, body, { caller, actor })
-    ignore(await agents.ignored(agent.id, caller))
+    ignore(await agents.ignored(agent.id, body, caller))
     return agent
   })
   bind(app, managedAgentRoutes.archive, ({ params }, caller, { actor }) =>
@@ -65,7 +65,7 @@ export function serveEnvironments(app: FastifyInstance, { environments }: { envi
 /** Serves the sessions of the Managed Agents dialect; their events have separate routes. */
 export function serveDialectSessions(app: FastifyInstance, { sessions }: { sessions: DialectSessions }): void {
   bind(app, dialectSessionRoutes.create, async ({ body }, caller, { idempotency, ignore }) => {
-    const { session, ignored } = await sessions.create(body, caller, idempotency)
+    const { session, ignored } = await sessions.create(body, caller, { idempotency })
     ignore(ignored)
     return session
   })
@@ -75,6 +75,7 @@ export function serveDialectSessions(app: FastifyInstance, { sessions }: { sessi
       ...createdRange(query),
       agentId: query.agent_id,
       agentVersion: query.agent_version,
+      deploymentId: query.deployment_id,
       archived: archivedIn(statuses, query.include_archived ?? false),
       order: query.order ?? 'desc',
     }

@@ -9,6 +9,7 @@ export interface SessionDetails {
   readonly environment_id: string
   readonly is_untitled: boolean
   readonly vault_ids: readonly string[]
+  readonly deployment_id: string | null
   readonly archived_at: Date | null
   readonly updated_at: Date
   readonly active_seconds: number
@@ -46,6 +47,8 @@ export interface DialectFields {
   readonly environment_id: string
   readonly is_untitled: boolean
   readonly vault_ids: readonly string[]
+  /** Deployment that created the session. */
+  readonly deployment_id: string | null
 }
 
 export interface SessionQuery extends CreatedRange {
@@ -53,6 +56,7 @@ export interface SessionQuery extends CreatedRange {
   readonly owner: string | undefined
   readonly agentId: string | undefined
   readonly agentVersion: number | undefined
+  readonly deploymentId: string | undefined
   readonly archived: 'without' | 'with' | 'only'
   /** Lists only sessions with unfinished prompts. */
   readonly onlyBusy: boolean
@@ -64,7 +68,7 @@ export interface SessionQuery extends CreatedRange {
 
 const detailsText = `
   select s.id as session_id, coalesce(d.environment_id, '') as environment_id, coalesce(d.is_untitled, false) as is_untitled,
-         coalesce(d.vault_ids, '{}') as vault_ids, d.archived_at,
+         coalesce(d.vault_ids, '{}') as vault_ids, d.deployment_id, d.archived_at,
          greatest(s.updated_at, d.updated_at) as updated_at, b.max_usd, used.*, work.active_seconds,
          extract(epoch from coalesce(d.archived_at, clock_timestamp()) - s.created_at)::float8 as duration_seconds
   from sessions s
@@ -94,11 +98,12 @@ const listText = (order: 'asc' | 'desc') => `
     and ($4::timestamptz is null or s.created_at >= $4) and ($5::timestamptz is null or s.created_at < $5)
     and ($6 = 'with' or ($6 = 'only') = (d.archived_at is not null))
     and (not $7 or exists (select from prompts p where p.session_id = s.id and p.state in ('waiting', 'running')))
-    and ($8::text is null or s.id ${order === 'desc' ? '<' : '>'} $8)
-  order by s.id ${order} limit $9`
+    and ($8::text is null or s.id ${order === 'desc' ? '<' : '>'} $8) and ($9::text is null or d.deployment_id = $9)
+  order by s.id ${order} limit $10`
 
 const insertText = `
-  insert into dialect_sessions (session_id, environment_id, is_untitled, vault_ids) values ($1, $2, $3, $4)`
+  insert into dialect_sessions (session_id, environment_id, is_untitled, vault_ids, deployment_id)
+  values ($1, $2, $3, $4, $5)`
 
 /** A session that the dialect has never written has no row yet. */
 const changeText = `
@@ -151,8 +156,8 @@ export function sessionDetailsStore(pool: Pool) {
 
     /** Returns ids in order. `onlyBusy` only preselects: the exact status is computed by the rules of sessions. */
     async ids(query: SessionQuery): Promise<string[]> {
-      const { owner, agentId, agentVersion, from, before, archived, onlyBusy, after, limit } = query
-      const values = [owner, agentId, agentVersion, from, before, archived, onlyBusy, after, limit]
+      const { owner, agentId, agentVersion, from, before, archived, onlyBusy, after, deploymentId, limit } = query
+      const values = [owner, agentId, agentVersion, from, before, archived, onlyBusy, after, deploymentId, limit]
       return (await pool.query<{ id: string }>(listText(query.order), values)).rows.map(({ id }) => id)
     },
 
@@ -167,7 +172,13 @@ export function sessionDetailsStore(pool: Pool) {
     },
 
     async insert(on: PoolClient, id: string, fields: DialectFields): Promise<void> {
-      await on.query(insertText, [id, fields.environment_id, fields.is_untitled, fields.vault_ids])
+      await on.query(insertText, [
+        id,
+        fields.environment_id,
+        fields.is_untitled,
+        fields.vault_ids,
+        fields.deployment_id,
+      ])
     },
 
     /** Records that the session was changed, and whether it has a title, if that changed. */

@@ -35,7 +35,7 @@ export function toDialectSession({ session, details, agent }: SessionParts): Dia
     stats: { active_seconds: details.active_seconds, duration_seconds: details.duration_seconds },
     usage: usageOf(details),
     budget: budgetOf(details.max_usd),
-    deployment_id: null,
+    deployment_id: details.deployment_id,
     created_at: new Date(session.time.created).toISOString(),
     updated_at: details.updated_at.toISOString(),
     archived_at: details.archived_at?.toISOString() ?? null,

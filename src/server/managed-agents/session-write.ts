@@ -4,11 +4,10 @@ import type {
   ManagedResourceWrite,
   ManagedSessionCreate,
 } from '../../contract/managed-sessions.ts'
-import type { Skill } from '../../contract/skills.ts'
 import type { StoredAgent } from '../agents/stored-agent.ts'
 import type { WantedStore } from '../memory-stores/session-stores.ts'
 import { invalid } from '../platform/errors.ts'
-import { modelId, type Setup, type SkillBlocks, withSetup } from './agent-setup.ts'
+import { type FoundSkill, modelId, type Setup, type SkillBlocks, withSetup } from './agent-setup.ts'
 import type { WantedFile } from './resources/file-resources.ts'
 
 /** The agent that a client selects, and the settings that it overrides. */
@@ -30,11 +29,12 @@ export function wantedAgent(choice: AgentChoice): WantedAgent {
 export function overridesOf(
   agent: StoredAgent,
   setup: Setup,
-  library: { readonly blocks: SkillBlocks; readonly found: readonly Skill[] },
+  library: { readonly blocks: SkillBlocks; readonly found: readonly FoundSkill[] },
 ): Readonly<Record<string, unknown>> {
-  const { system, tools, config } = withSetup(agent, setup, library)
+  const { system, tools, config, skills } = withSetup(agent, setup, library)
   const overrides = {
     ...(system !== agent.system && { system }),
+    ...(setup.skills !== undefined && { skills }),
     ...(setup.tools !== undefined && { tools }),
     ...(Object.keys(setup).some(key => key in configKeys) && { config: chosen(config, setup) }),
   }
@@ -107,4 +107,25 @@ export function storesIn(resources: ManagedSessionCreate['resources'] = []): Wan
 function refOf(checkout: ManagedRepository['checkout']): string | undefined {
   if (!checkout) return undefined
   return checkout.type === 'branch' ? checkout.name : checkout.sha
+}
+
+/** The runtime whose sessions use vaults and memory stores. */
+export const ownRuntime = 'builtin'
+
+/** Returns the fields that only the own runtime uses. */
+export const onlyBuiltin = ({ vault_ids = [], resources = [] }: ManagedSessionCreate): string[] => [
+  ...(vault_ids.length > 0 ? ['vault_ids'] : []),
+  ...resources.flatMap(({ type }, at) => (type === 'memory_store' ? [`resources[${at}]`] : [])),
+]
+
+type FirstEvent = NonNullable<ManagedSessionCreate['initial_events']>[number]
+
+/** Returns the name of the field with the repository. */
+export const repositoryField = ({ resources = [] }: ManagedSessionCreate): string =>
+  `resources[${resources.findIndex(({ type }) => type === 'github_repository')}]`
+
+/** Returns the text that a session without a title is named after. */
+export function firstText(event: FirstEvent | undefined): string | undefined {
+  if (event?.type === 'user.define_outcome') return event.description
+  return event?.content.find(part => part.type === 'text')?.text
 }

@@ -7,7 +7,6 @@ import type {
   ManagedSessionUpdate,
   ManagedStatus,
 } from '../../contract/managed-sessions.ts'
-import type { AgentStore } from '../agents/store.ts'
 import type { BudgetStore } from '../budgets/store.ts'
 import { transaction } from '../db/connect.ts'
 import { once, sqlOfClient } from '../db/once.ts'
@@ -17,20 +16,17 @@ import type { SessionStores } from '../memory-stores/session-stores.ts'
 import { AppError, notFound } from '../platform/errors.ts'
 import type { MetadataMap } from '../platform/metadata.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import type { SkillBlocks } from './agent-setup.ts'
-import type { ManagedAgents } from './agents.ts'
-import { runtimeKey } from './agents.ts'
-import type { Environments } from './environments.ts'
 import { usdOf } from './money.ts'
 import type { FileResources, PlannedFile } from './resources/file-resources.ts'
 import { changesOfSession, type SessionChanges } from './session-changes.ts'
 import type { SessionDetailsStore, SessionQuery } from './session-details-store.ts'
 import { toDialectSession } from './session-object.ts'
+import { createSessionPlan, type SessionPlanDeps } from './session-plan.ts'
 import type { SessionReading, SessionRow } from './session-reading.ts'
-import { filesIn, overridesOf, repositoryOf, storesIn, type WantedAgent, wantedAgent } from './session-write.ts'
+import { filesIn, onlyBuiltin, ownRuntime, repositoryField, storesIn } from './session-write.ts'
 import type { ManagedVaults } from './vaults/managed-vaults.ts'
 
-interface Deps {
+interface Deps extends SessionPlanDeps {
   readonly pool: Pool
   readonly store: SessionDetailsStore
   readonly sessions: Pick<
@@ -42,21 +38,18 @@ interface Deps {
   /** Replaces its metadata, in the transaction of the client. */
   readonly setMetadata: (on: PoolClient, sessionId: string, metadata: MetadataMap) => Promise<void>
   readonly read: SessionReading
-  readonly agents: Pick<AgentStore, 'find' | 'version'>
-  readonly managedAgents: Pick<ManagedAgents, 'foundFor' | 'checkSetup'>
-  readonly environments: Pick<Environments, 'forSession'>
   readonly vaults: Pick<ManagedVaults, 'checkForSession'>
   readonly memoryStores: Pick<SessionStores, 'prepare' | 'attach'>
   readonly fileResources: FileResources
   readonly budgets: Pick<BudgetStore, 'find' | 'setLimits'>
-  readonly blocks: SkillBlocks
 }
 
 /** Our sessions as objects of the Managed Agents dialect. `Sessions` has the rules. */
 export type DialectSessions = ReturnType<typeof createDialectSessions>
 
 export function createDialectSessions(deps: Deps) {
-  const { pool, store, sessions, blocks, read } = deps
+  const { pool, store, sessions, read } = deps
+  const planOf = createSessionPlan(deps)
 
   const present = async (rows: readonly SessionRow[]): Promise<DialectSession[]> =>
     (await read(rows)).map(toDialectSession)
@@ -95,49 +88,27 @@ export function createDialectSessions(deps: Deps) {
     if (budget !== undefined) await setBudget(client, id, budget)
   }
 
-  /** Returns the environment fields that override the agent of a new session. */
-  async function changesOf({ id, version, setup }: WantedAgent, runtime: string | undefined, caller: Caller) {
-    if (!setup) return {}
-    const current = await deps.agents.find(id, caller.ownerScope)
-    if (!current) throw notFound('agent', id)
-    const wanted = version ?? current.config['pinned_version']
-    const chosen = typeof wanted === 'number' ? (await deps.agents.version(id, wanted))?.agent : current
-    if (!chosen) throw notFound('version', String(wanted))
-    const config = { ...chosen.config, runtime: runtime ?? chosen.config['runtime'] }
-    await deps.managedAgents.checkSetup(setup, { config, caller })
-    return overridesOf(chosen, setup, { blocks, found: await deps.managedAgents.foundFor(setup, caller) })
-  }
-
-  /** Returns the creation body of a session, with its first messages as they were sent. */
-  async function planOf(body: ManagedSessionCreate, caller: Caller) {
-    const { initial_events: events = [], metadata = {}, title = null } = body
-    const wanted = wantedAgent(body.agent)
-    const { id: environment_id, config } = await deps.environments.forSession(body.environment_id, caller)
-    const runtime = metadata[runtimeKey]
-    const changes = await changesOf(wanted, runtime, caller)
-    const prompt = firstText(events[0])
-    const plan = {
-      agent_id: wanted.id,
-      environment: { ...repositoryOf(body.resources), environment_id, config, ...changes },
-      metadata,
-      ...(wanted.version !== undefined && { agent_version: wanted.version }),
-      ...(title !== null && { title }),
-      ...(prompt !== undefined && { prompt }),
-      ...(runtime !== undefined && { runtime }),
-    }
-    const sent = events.map((event, at) => {
-      const place = `initial_events[${at}]`
-      return event.type === 'user.message' ? { content: event.content, place } : { outcome: event, place }
-    })
-    return { plan, environment_id, sent }
-  }
-
   /** Checks the vaults of a new session, and returns its memory stores and files. */
   async function suppliesOf({ vault_ids = [], resources }: ManagedSessionCreate, caller: Caller) {
     await deps.vaults.checkForSession(vault_ids, caller)
     return {
       stores: await deps.memoryStores.prepare(storesIn(resources), caller),
       files: await deps.fileResources.plan(filesIn(resources), caller),
+    }
+  }
+
+  /** Checks a new session, and returns what it is created from. */
+  async function prepared(body: ManagedSessionCreate, caller: Caller) {
+    const supplies = await suppliesOf(body, caller)
+    const { plan, environment_id, sent, ignoredFiles } = await planOf(body, caller)
+    const [file] = filesIn(body.resources)
+    if (file) await deps.fileResources.checkRuntime(await sessions.check(plan, caller), `${file.field}.type`)
+    return {
+      ...supplies,
+      plan,
+      environment_id,
+      ignoredFiles,
+      messages: await sessions.prepareFirst(plan, sent, caller),
     }
   }
 
@@ -154,6 +125,11 @@ export function createDialectSessions(deps: Deps) {
 
   return {
     get,
+
+    /** Throws for a session that could not be created. */
+    async check(body: ManagedSessionCreate, caller: Caller): Promise<void> {
+      await sessions.check((await prepared(body, caller)).plan, caller)
+    },
 
     /** Copies an uploaded file into the workspace of a session. */
     async addFile(id: string, resource: ManagedFile, caller: Caller): Promise<ManagedResource> {
@@ -175,13 +151,9 @@ export function createDialectSessions(deps: Deps) {
      * Creates a session with its environment, budget and first messages in one transaction; with files, the messages
      * follow once these are copied.
      */
-    async create(body: ManagedSessionCreate, caller: Caller, idempotency: Idempotency | undefined) {
+    async create(body: ManagedSessionCreate, caller: Caller, { idempotency, deploymentId }: Creation) {
       const { vault_ids = [], title } = body
-      const { stores, files } = await suppliesOf(body, caller)
-      const { plan, environment_id, sent } = await planOf(body, caller)
-      const [file] = filesIn(body.resources)
-      if (file) await deps.fileResources.checkRuntime(await sessions.check(plan, caller), `${file.field}.type`)
-      const messages = await sessions.prepareFirst(plan, sent, caller)
+      const { plan, environment_id, stores, files, messages, ignoredFiles } = await prepared(body, caller)
       // A run works on the files of its start.
       const [first, later] = files.length > 0 ? [[], messages] : [messages, []]
       let publish = () => {}
@@ -190,7 +162,12 @@ export function createDialectSessions(deps: Deps) {
       const { id } = await transaction(pool, client =>
         once(sqlOfClient(client), idempotency, async () => {
           const made = await sessions.createWithin(client, { body: plan, caller, messages: first })
-          await store.insert(client, made.id, { environment_id, is_untitled: !title?.trim(), vault_ids })
+          await store.insert(client, made.id, {
+            environment_id,
+            is_untitled: !title?.trim(),
+            vault_ids,
+            deployment_id: deploymentId ?? null,
+          })
           await deps.memoryStores.attach(client, made.id, stores)
           if (body.budget) await setBudget(client, made.id, body.budget)
           publish = made.publish
@@ -204,7 +181,7 @@ export function createDialectSessions(deps: Deps) {
       if (files.length > 0) await fill?.(id)
       // The dialect calls a repository a resource.
       const named = ignored.map(field => field.replace(/^environment\.(repository|ref)$/, repositoryField(body)))
-      return { session: await get(id, caller), ignored: [...new Set(named)] }
+      return { session: await get(id, caller), ignored: [...new Set([...named, ...ignoredFiles])] }
     },
 
     /** Writes and logs only the fields that differ. */
@@ -260,31 +237,17 @@ export function createDialectSessions(deps: Deps) {
   }
 }
 
+interface Creation {
+  readonly idempotency: Idempotency | undefined
+  /** Deployment that creates the session. */
+  readonly deploymentId?: string
+}
+
 interface FirstWork {
   readonly files: readonly PlannedFile[]
   readonly messages: Parameters<Sessions['queueMessages']>[1]
   readonly caller: Caller
   readonly model: string
-}
-
-/** The runtime whose sessions use vaults and memory stores. */
-const ownRuntime = 'builtin'
-
-/** Returns the fields that only the own runtime uses. */
-const onlyBuiltin = ({ vault_ids = [], resources = [] }: ManagedSessionCreate): string[] => [
-  ...(vault_ids.length > 0 ? ['vault_ids'] : []),
-  ...resources.flatMap(({ type }, at) => (type === 'memory_store' ? [`resources[${at}]`] : [])),
-]
-
-type FirstEvent = NonNullable<ManagedSessionCreate['initial_events']>[number]
-
-const repositoryField = ({ resources = [] }: ManagedSessionCreate): string =>
-  `resources[${resources.findIndex(({ type }) => type === 'github_repository')}]`
-
-/** Returns the text that a session without a title is named after. */
-function firstText(event: FirstEvent | undefined): string | undefined {
-  if (event?.type === 'user.define_outcome') return event.description
-  return event?.content.find(part => part.type === 'text')?.text
 }
 
 /** The title of a session without a title. */

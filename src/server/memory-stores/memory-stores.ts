@@ -1,15 +1,14 @@
-import { createHash } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import {
   type MemoryStoreCreate,
   type MemoryStoreObject,
   type MemoryStoreUpdate,
-  maxStoredMemories,
   maxStoredMemoryBytes,
   type StoredMemory,
   type StoredMemoryCreate,
   type StoredMemoryUpdate,
 } from '../../contract/memory-stores.ts'
+import type { MemoryVersionObject } from '../../contract/memory-versions.ts'
 import type { Audit } from '../audit/audit.ts'
 import { transaction } from '../db/connect.ts'
 import { once, sqlOfClient } from '../db/once.ts'
@@ -19,11 +18,15 @@ import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { patched } from '../platform/metadata.ts'
 import { checkMemoryPath } from './memory-path.ts'
-import type { MemoryRow, MemoryVersion, StoredMemoryStore, StoreRow } from './store.ts'
+import { createMemoryWrites, type MemoryText } from './memory-writes.ts'
+import type { MemoryRow, StoredMemoryStore, StoreRow } from './store.ts'
+import { keyOf, toMemoryVersion } from './version-object.ts'
+import type { Author, MemoryVersionStore, VersionQuery } from './version-store.ts'
 
 interface Deps {
   readonly pool: Pool
   readonly store: StoredMemoryStore
+  readonly versions: MemoryVersionStore
   readonly audit: Audit
 }
 
@@ -39,7 +42,9 @@ interface MemoryPage {
 /** Memory stores: each belongs to its creator, and an archived one cannot be changed. */
 export type MemoryStores = ReturnType<typeof createMemoryStores>
 
-export function createMemoryStores({ pool, store, audit }: Deps) {
+export function createMemoryStores({ pool, store, versions, audit }: Deps) {
+  const writes = createMemoryWrites({ store, versions })
+
   async function found(id: string, caller: Caller): Promise<StoreRow> {
     const row = await store.find(id, caller.ownerScope)
     if (!row) throw notFound('memory store', id)
@@ -66,13 +71,6 @@ export function createMemoryStores({ pool, store, audit }: Deps) {
     actor,
     owner: caller.ownerScope,
   })
-
-  async function insert(client: PoolClient, storeId: string, path: string, content: string): Promise<MemoryRow> {
-    if (await store.memoryAt(storeId, path, client)) throw pathTaken(path)
-    if ((await store.count(client, storeId)) >= maxStoredMemories)
-      throw invalid(`memory store ${storeId} has ${maxStoredMemories} memories, the maximum; delete some`)
-    return store.insertMemory(client, storeId, newId('mem'), versionOf(path, content))
-  }
 
   return {
     get: async (id: string, caller: Caller): Promise<MemoryStoreObject> => toObject(await found(id, caller)),
@@ -127,7 +125,10 @@ export function createMemoryStores({ pool, store, audit }: Deps) {
       checkMemoryPath(path, 'path')
       const text = checkedContent(content ?? '', 'content')
       const of = { ...changeOf(id, 'create_memory', by), facts: { path } }
-      return toMemory(await change(of, client => insert(client, id, path, text)), view)
+      return toMemory(
+        await change(of, client => writes.insert(client, { storeId: id, path, content: text, author: authorOf(by) })),
+        view,
+      )
     },
 
     async updateMemory(id: string, memoryId: string, body: StoredMemoryUpdate, { view, ...by }: By & { view: View }) {
@@ -139,8 +140,7 @@ export function createMemoryStores({ pool, store, audit }: Deps) {
         if (!before) throw notFound('memory', memoryId)
         checkHash(before, body.precondition?.content_sha256, 'precondition.content_sha256')
         const path = body.path ?? before.path
-        if (path !== before.path && (await store.memoryAt(id, path, client))) throw pathTaken(path)
-        return store.updateMemory(client, memoryId, versionOf(path, body.content ?? before.content))
+        return writes.replace(client, before, { path, content: body.content ?? before.content }, authorOf(by))
       })
       return toMemory(row, view)
     },
@@ -151,27 +151,53 @@ export function createMemoryStores({ pool, store, audit }: Deps) {
         const before = await store.memory(id, memoryId, client)
         if (!before) throw notFound('memory', memoryId)
         checkHash(before, expected, 'expected_content_sha256')
-        await store.removeMemory(client, memoryId)
+        await writes.remove(client, before, authorOf(by))
       })
     },
 
     /** Creates or replaces the memory under a path, for the agent of a session. */
-    async write(id: string, { path, content }: { path: string; content: string }, by: AgentBy): Promise<void> {
+    async write(id: string, { path, content }: MemoryText, { sessionId, ...by }: AgentBy): Promise<void> {
       checkMemoryPath(path, 'path')
       const text = checkedContent(content, 'content')
       await change({ id, action: 'write_memory', facts: { path }, ...by }, async client => {
         const before = await store.memoryAt(id, path, client)
-        if (before) await store.updateMemory(client, before.id, versionOf(path, text))
-        else await insert(client, id, path, text)
+        const author = { key_id: null, session_id: sessionId }
+        if (before) await writes.replace(client, before, { path, content: text }, author)
+        else await writes.insert(client, { storeId: id, path, content: text, author })
       })
     },
 
     /** Deletes the memory under a path, for the agent of a session. Throws `not_found`. */
-    async erase(id: string, path: string, by: AgentBy): Promise<void> {
+    async erase(id: string, path: string, { sessionId, ...by }: AgentBy): Promise<void> {
       await change({ id, action: 'delete_memory', facts: { path }, ...by }, async client => {
         const before = await store.memoryAt(id, path, client)
         if (!before) throw notFound('memory', path)
-        await store.removeMemory(client, before.id)
+        await writes.remove(client, before, { key_id: null, session_id: sessionId })
+      })
+    },
+
+    async versions(id: string, { view, ...query }: VersionQuery & { view: View }, caller: Caller) {
+      await found(id, caller)
+      return (await versions.list(id, query)).map(row => toMemoryVersion(row, view))
+    },
+
+    async version(id: string, versionId: string, view: View, caller: Caller): Promise<MemoryVersionObject> {
+      await found(id, caller)
+      const row = await versions.find(id, versionId)
+      if (!row) throw notFound('version', versionId)
+      return toMemoryVersion(row, view)
+    },
+
+    /** Removes what a version contains. Throws `invalid_request` for the current version of a memory. */
+    async redact(id: string, versionId: string, by: By): Promise<MemoryVersionObject> {
+      const facts = { memory_version_id: versionId }
+      return change({ ...changeOf(id, 'redact_version', by), facts, mayBeArchived: true }, async client => {
+        const before = await versions.find(id, versionId, client)
+        if (!before) throw notFound('version', versionId)
+        const { memory_id } = before
+        if ((await store.memory(id, memory_id, client))?.version_id === versionId)
+          throw invalid(`version ${versionId} is the current one of memory ${memory_id}; change or delete that first`)
+        return toMemoryVersion(await versions.redact(client, versionId, keyOf(by.actor)), 'full')
       })
     },
 
@@ -189,6 +215,7 @@ export function createMemoryStores({ pool, store, audit }: Deps) {
 export interface AgentBy {
   readonly actor: Actor
   readonly owner: string
+  readonly sessionId: string
 }
 
 interface Change {
@@ -202,7 +229,7 @@ interface Change {
   readonly facts?: Readonly<Record<string, string>>
 }
 
-const pathTaken = (path: string) => new AppError('conflict', `path ${path.slice(0, 200)} is the path of another memory`)
+const authorOf = ({ actor }: { readonly actor: Actor }): Author => ({ key_id: keyOf(actor), session_id: null })
 
 function checkHash({ sha256 }: MemoryRow, expected: string | undefined, field: string): void {
   if (expected !== undefined && expected !== sha256)
@@ -214,14 +241,6 @@ function checkedContent(content: string, field: string): string {
     throw invalid(`${field} must have at most ${maxStoredMemoryBytes} bytes in UTF-8`)
   return content
 }
-
-const versionOf = (path: string, content: string): MemoryVersion => ({
-  version_id: newId('memver'),
-  path,
-  content,
-  sha256: createHash('sha256').update(content).digest('hex'),
-  bytes: Buffer.byteLength(content),
-})
 
 const toObject = (row: StoreRow): MemoryStoreObject => ({
   id: row.id,

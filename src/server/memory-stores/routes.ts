@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { memoryStoreRoutes } from '../../contract/memory-stores.ts'
+import { memoryVersionRoutes } from '../../contract/memory-versions.ts'
 import { bind } from '../http/bind.ts'
 import { createdRange } from '../http/created-range.ts'
 import { pageOf } from '../http/page.ts'
@@ -40,10 +41,9 @@ export function serveMemoryStores(app: FastifyInstance, { stores }: { stores: Me
   )
   bind(app, memoryStoreRoutes.memories, async ({ params, query }, caller) => {
     const { view = 'basic', path_prefix: prefix = '/', ...page } = query
-    const limit = view === 'full' ? Math.min(page.limit ?? maxFullPage, maxFullPage) : page.limit
     const load = (each: { after: string | undefined; limit: number }) =>
       stores.memories(params.memory_store_id, { ...each, prefix, view }, caller)
-    return listed(await pageOf(cursorOf({ ...page, ...(limit !== undefined && { limit }) }), load, ({ path }) => path))
+    return listed(await pageOf(cursorOf(limited(page, view)), load, ({ path }) => path))
   })
   bind(app, memoryStoreRoutes.memory, ({ params, query }, caller) =>
     stores.memory(params.memory_store_id, params.memory_id, query.view ?? 'full', caller),
@@ -58,6 +58,27 @@ export function serveMemoryStores(app: FastifyInstance, { stores }: { stores: Me
     return { id, type: 'memory_deleted' as const }
   })
 }
+
+/** Serves the history of the memories of a store. */
+export function serveMemoryVersions(app: FastifyInstance, { stores }: { stores: MemoryStores }): void {
+  bind(app, memoryVersionRoutes.list, async ({ params, query }, caller) => {
+    const { view = 'basic', memory_id: memoryId, api_key_id: keyId, session_id: sessionId, operation } = query
+    const filter = { ...createdRange(query), view, memoryId, keyId, sessionId, operation }
+    const load = (page: { after: string | undefined; limit: number }) =>
+      stores.versions(params.memory_store_id, { ...page, ...filter }, caller)
+    return listed(await pageOf(cursorOf(limited(query, view)), load, ({ id }) => id))
+  })
+  bind(app, memoryVersionRoutes.get, ({ params, query }, caller) =>
+    stores.version(params.memory_store_id, params.memory_version_id, query.view ?? 'full', caller),
+  )
+  bind(app, memoryVersionRoutes.redact, ({ params }, caller, { actor }) =>
+    stores.redact(params.memory_store_id, params.memory_version_id, { caller, actor }),
+  )
+}
+
+/** A page with contents is shorter. */
+const limited = <Q extends PageQuery>(query: Q, view: 'basic' | 'full'): Q =>
+  view === 'full' ? { ...query, limit: Math.min(query.limit ?? maxFullPage, maxFullPage) } : query
 
 const cursorOf = ({ limit, page }: PageQuery) => ({
   ...(limit !== undefined && { limit }),

@@ -22,7 +22,7 @@ export interface WantedStore {
 }
 
 /** On whose behalf the agent of a session works. */
-type Writer = AgentBy['actor']
+type Writing = Pick<AgentBy, 'actor' | 'sessionId'>
 
 /** Memories that a call of the agent lists. */
 const maxListed = 500
@@ -31,13 +31,13 @@ const maxListed = 500
 export type SessionStores = ReturnType<typeof createSessionStores>
 
 export function createSessionStores({ store, stores }: Deps) {
-  const filesOf = (attached: readonly AttachedStore[], actor: Writer): ToolMemoryFiles => {
+  const filesOf = (attached: readonly AttachedStore[], { actor, sessionId }: Writing): ToolMemoryFiles => {
     const placed = (path: string) => placeIn(attached, path)
     const written = (path: string) => {
       const place = placed(path)
       const { store: of } = place
       if (of.access === 'read_only') throw new AppError('forbidden', `${of.mount_path} is read-only`)
-      return { ...place, by: { actor, owner: of.owner_id } }
+      return { ...place, by: { actor, owner: of.owner_id, sessionId } }
     }
     return {
       async list(path) {
@@ -93,9 +93,9 @@ export function createSessionStores({ store, stores }: Deps) {
     },
 
     /** Returns the memories of a session's stores for the tools of its agent; undefined without a store. */
-    async filesFor(sessionId: string, actor: Writer): Promise<ToolMemoryFiles | undefined> {
+    async filesFor(sessionId: string, actor: Writing['actor']): Promise<ToolMemoryFiles | undefined> {
       const attached = await store.attached(sessionId)
-      return attached.length === 0 ? undefined : filesOf(attached, actor)
+      return attached.length === 0 ? undefined : filesOf(attached, { actor, sessionId })
     },
   }
 }

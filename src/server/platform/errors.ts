@@ -79,7 +79,8 @@ export const notFound = (
     | 'vault'
     | 'credential'
     | 'memory store'
-    | 'resource',
+    | 'resource'
+    | 'deployment run',
   id: string,
 ): AppError => new AppError('not_found', `${kind} ${id} not found`)
 

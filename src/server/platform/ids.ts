@@ -41,6 +41,8 @@ export type IdPrefix =
   | 'dset'
   | 'case'
   | 'exp'
+  | 'depl'
+  | 'drun'
 
 const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 const hexOfNibble = Array.from({ length: 16 }, (_, nibble) => nibble.toString(16))

@@ -22,9 +22,10 @@ test('a session may override the prompt, tools, skills and MCP servers of its ag
 
 for (const [given, field, problem] of [
   ['x', '', /must be an object/],
-  [{ prompt: 'x' }, '.prompt', /is unknown; known fields: system, tools, config/],
+  [{ prompt: 'x' }, '.prompt', /is unknown; known fields: system, skills, tools, config/],
   [{ system: 5 }, '.system', /must be a text/],
   [{ system: 'x'.repeat(1_000_001) }, '.system', /at most 1000000 characters/],
+  [{ skills: [{ id: 'x' }] }, '.skills', /must be a list of objects with id, name and block/],
   [{ tools: 'bash' }, '.tools', /must be a list or an object/],
   [{ config: [] }, '.config', /must be an object/],
   [

@@ -1,8 +1,19 @@
 import { maxPromptLength } from '../../contract/agents.ts'
+import type { AttachedSkill } from '../../contract/attached-skill.ts'
 import { isAbsent, isRecord, type Json } from '../platform/json.ts'
 import type { RunSession } from '../runtimes/runtime.ts'
 
 const isRecordList = (value: unknown): boolean => Array.isArray(value) && value.every(isRecord)
+
+/** True for blocks of skills within a prompt. */
+const isSkillList = (value: unknown): value is readonly AttachedSkill[] =>
+  Array.isArray(value) &&
+  value.every(
+    skill =>
+      isRecord(skill) &&
+      [skill['id'], skill['name'], skill['block']].every(field => typeof field === 'string') &&
+      ['string', 'undefined'].includes(typeof skill['version']),
+  )
 
 /** Keys of `config` that a session may override. Limits and the runtime always come from the agent. */
 const settingRules: Readonly<Record<string, readonly [isMet: (value: unknown) => boolean, must: string]>> = {
@@ -11,7 +22,7 @@ const settingRules: Readonly<Record<string, readonly [isMet: (value: unknown) =>
   model_config: [isRecord, 'be an object'],
 }
 const settings = Object.keys(settingRules)
-const fields = ['system', 'tools', 'config']
+const fields = ['system', 'skills', 'tools', 'config']
 
 /**
  * Returns the first problem of the shape of `agent_overrides`: its path and what is wrong. What the runtime can call is
@@ -23,9 +34,11 @@ export function overridesProblem(given: unknown): readonly [field: string, probl
   if (!isRecord(given)) return [place, 'must be an object']
   const unknown = Object.keys(given).find(name => !fields.includes(name))
   if (unknown !== undefined) return [`${place}.${shown(unknown)}`, `is unknown; known fields: ${fields.join(', ')}`]
-  const { system, tools, config } = given
+  const { system, skills, tools, config } = given
   if (!isAbsent(system) && (typeof system !== 'string' || system.length > maxPromptLength))
     return [`${place}.system`, `must be a text of at most ${maxPromptLength} characters`]
+  if (!isAbsent(skills) && !isSkillList(skills))
+    return [`${place}.skills`, 'must be a list of objects with id, name and block']
   if (!isAbsent(tools) && !Array.isArray(tools) && !isRecord(tools))
     return [`${place}.tools`, 'must be a list or an object']
   if (isAbsent(config)) return undefined
@@ -51,12 +64,13 @@ export function withOverrides<A extends Pick<RunSession, 'system' | 'tools' | 'c
 ): A {
   // Sessions of older releases may have overrides of any type.
   if (typeof given !== 'object' || given === null) return agent
-  const { system, tools, config } = given as Readonly<Record<'system' | 'tools' | 'config', unknown>>
+  const { system, skills, tools, config } = given as Readonly<Record<'system' | 'skills' | 'tools' | 'config', unknown>>
   const changed = typeof config === 'object' && config !== null ? config : {}
   const allowed = Object.entries(changed).filter(([key]) => settings.includes(key))
   return {
     ...agent,
     ...(typeof system === 'string' && { system }),
+    ...(isSkillList(skills) && { skills }),
     ...(tools !== undefined && { tools }),
     config: { ...agent.config, ...Object.fromEntries(allowed) },
   }

@@ -4,6 +4,7 @@ import type {
   AgentCopies,
   CarriedSkill,
   CarryingAgent,
+  CopyState,
   Skill,
   SkillAttach,
   SkillComparison,
@@ -84,15 +85,15 @@ export function createAttachments({ skills, agents }: Deps) {
     return new Map((await skills.among(caller, [...ids])).map(skill => [skill.id, skill]))
   }
 
-  async function upgradeOne(agentId: string, skill: Skill, { include_edited, dry_run }: SkillUpgrade, by: By) {
+  async function upgradeOne(agentId: string, skill: Skill, selection: SkillUpgrade, by: By) {
     const found: { state: Upgraded['state'] | undefined } = { state: undefined }
     const edit = { id: agentId, action: 'upgrade_skill', ...by }
     const agent = await agents.editPrompt(edit, prompt => {
       found.state = copyState(prompt, skill.id, skill.content)
-      if (found.state !== 'outdated' && !(found.state === 'edited' && include_edited)) return undefined
+      if (!isSelected(found.state, prompt, { id: skill.id, selection })) return undefined
       const renewed = renew(prompt, skill)
       if (isTooLong(renewed)) found.state = 'too_long'
-      if (found.state === 'too_long' || dry_run) return undefined
+      if (found.state === 'too_long' || selection.dry_run) return undefined
       found.state = 'upgraded'
       return renewed
     })
@@ -190,6 +191,18 @@ const skillsOf = (agent: PromptWithSkills, library: Library): CarriedSkill[] =>
 function noneIfDeleted(error: unknown): Upgraded[] {
   if (error instanceof AppError && error.code === 'not_found') return []
   throw error
+}
+
+interface Selected {
+  readonly id: string
+  readonly selection: SkillUpgrade
+}
+
+/** Reports whether an upgrade replaces a copy. It replaces the copy of a pinned version only when it names the agent. */
+function isSelected(state: CopyState | undefined, { skills }: PromptWithSkills, { id, selection }: Selected): boolean {
+  const isPinned = skills.some(skill => skill.id === id && skill.version !== undefined)
+  if (isPinned && selection.agent_ids === undefined) return false
+  return state === 'outdated' || (state === 'edited' && selection.include_edited === true)
 }
 
 const isTooLong = ({ system }: PromptWithSkills): boolean => system.length > maxPromptLength

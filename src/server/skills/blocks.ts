@@ -10,6 +10,8 @@ export interface BlockSource {
   readonly id: string
   readonly name: string
   readonly content: string
+  /** Version that was asked for, as it was named; undefined: the default version. */
+  readonly version?: string | undefined
 }
 
 /** Maximum skills per agent; also the maximum of pasted markers that are read. */
@@ -27,10 +29,11 @@ export const blockOf = (id: string, content: string): string =>
   `${blankLine}${skillMarker(id)}\n${content.replaceAll(markerStart, escapedStart)}`
 
 /** Appends the block. Returns the same object when the skill is attached already. */
-export function attach(prompt: PromptWithSkills, { id, name, content }: BlockSource): PromptWithSkills {
+export function attach(prompt: PromptWithSkills, { id, name, content, version }: BlockSource): PromptWithSkills {
   if (placeOf(prompt, id)) return prompt
   const block = blockOf(id, content)
-  return { system: prompt.system + block, skills: [...without(prompt, id), { id, name, block }] }
+  const attached = { id, name, block, ...(version !== undefined && { version }) }
+  return { system: prompt.system + block, skills: [...without(prompt, id), attached] }
 }
 
 /** Removes one block. Returns the same object when the skill is not attached. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { skillRoutes } from '../../contract/skills.ts'
 import { bind } from '../http/bind.ts'
+import type { Caller } from '../http/caller.ts'
 import { pageOf } from '../http/page.ts'
 import type { Attachments } from './attachments.ts'
 import type { Skills } from './skills.ts'
@@ -8,10 +9,12 @@ import type { Skills } from './skills.ts'
 interface Deps {
   readonly skills: Skills
   readonly attachments: Attachments
+  /** Reports whether a skill of the caller has other files than SKILL.md. */
+  readonly hasOtherFiles: (id: string, caller: Caller) => Promise<boolean>
 }
 
 /** Routes of the skills library and of the skills attached to agents. */
-export function serveSkills(app: FastifyInstance, { skills, attachments }: Deps): void {
+export function serveSkills(app: FastifyInstance, { skills, attachments, hasOtherFiles }: Deps): void {
   bind(app, skillRoutes.list, async ({ query }, caller) => {
     const { items, next_cursor } = await pageOf(
       query,
@@ -52,9 +55,11 @@ export function serveSkills(app: FastifyInstance, { skills, attachments }: Deps)
   bind(app, skillRoutes.carried, async ({ params }, caller) => ({
     data: await attachments.carried(params.agent_id, caller),
   }))
-  bind(app, skillRoutes.attach, ({ params, body }, caller, { actor }) =>
-    attachments.attach(params.agent_id, body, { caller, actor }),
-  )
+  bind(app, skillRoutes.attach, async ({ params, body }, caller, { actor, ignore }) => {
+    const attached = await attachments.attach(params.agent_id, body, { caller, actor })
+    if (body.skill_id !== undefined && (await hasOtherFiles(body.skill_id, caller))) ignore(['skill.files'])
+    return attached
+  })
   bind(app, skillRoutes.detach, async ({ params, query }, caller, { actor }) => ({
     agent: await attachments.detach(params.agent_id, query.skill_id, { caller, actor }),
   }))

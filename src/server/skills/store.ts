@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
 import type { Skill } from '../../contract/skills.ts'
 import type { Database } from '../db/database.ts'
 import { type RunSql, sqlOf } from '../db/once.ts'
@@ -73,8 +73,8 @@ export function skillStore(db: Kysely<Database>) {
     changing: <T>(work: (sql: RunSql) => Promise<T>): Promise<T> => db.transaction().execute(trx => work(sqlOf(trx))),
 
     /**
-     * Replaces the given fields; returns undefined when the skill does not exist. Concurrent updates run one after
-     * another.
+     * Replaces the given fields; returns undefined when the skill does not exist. A change of the text adds a version.
+     * Concurrent updates run one after another.
      */
     async update({ id, owner }: Which, fields: Partial<SkillFields>, onChange: OnChange): Promise<Skill | undefined> {
       return db.transaction().execute(async trx => {
@@ -83,7 +83,10 @@ export function skillStore(db: Kysely<Database>) {
         if (!found) return undefined
         const before = toSkill(found)
         const { name, description, content } = { ...before, ...fields }
-        const changed = trx.updateTable('skills').set({ name, description, content }).where('id', '=', id)
+        const changed = trx
+          .updateTable('skills')
+          .set({ name, description, content, updated_at: sql`clock_timestamp()` })
+          .where('id', '=', id)
         const after = toSkill(await changed.returning(columns).executeTakeFirstOrThrow())
         await onChange(sqlOf(trx), before, after)
         return after

@@ -59,6 +59,7 @@ const tablesWithOwners = [
   'webhook_endpoints',
   'datasets',
   'experiments',
+  'managed_deployments',
 ] as const
 
 /** Table `users`: people and service accounts. */

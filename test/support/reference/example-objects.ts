@@ -39,6 +39,16 @@ export function exampleObjects(service: Service): ExampleObjects {
     return id
   }
 
+  async function deployment(): Promise<string> {
+    return created('POST /v1/deployments', {
+      name: 'Morning report',
+      agent: await idOf('managed_agent_id'),
+      environment_id: await idOf('environment_id'),
+      initial_events: [{ type: 'user.message', content: [{ type: 'text', text: 'Write the report.' }] }],
+      schedule: { type: 'cron', expression: '30 9 * * MON-FRI', timezone: 'Europe/Berlin' },
+    })
+  }
+
   async function budgetedAgent(): Promise<string> {
     const id = await agent()
     await ok(`PUT /api/budgets/agent/${id}`, { max_budget: 5, budget_duration: '30d' })
@@ -200,7 +210,10 @@ export function exampleObjects(service: Service): ExampleObjects {
       return experiment()
     },
     freeze_id: () => created('PUT /v1/freezes', { owner: 'bo' }),
+    deployment_id: deployment,
+    deployment_run_id: async () => created(`POST /v1/deployments/${await idOf('deployment_id')}/run`, {}),
     key_id: () => created('POST /api/keys', { label: 'Ana', owner_id: 'ana' }),
+    managed_agent_id: () => created('POST /v1/agents', { name: 'Scribe', model: 'demo' }),
     member_id: user,
     member_team_id: async () => {
       const [team, member] = [await newTeam(), await idOf('member_id')]
@@ -210,6 +223,14 @@ export function exampleObjects(service: Service): ExampleObjects {
     memory_id: async () =>
       created(`POST /api/v1/managed_agents/agents/${await idOf('agent_id')}/memory`, { text: 'Deploy on Tuesdays' }),
     memory_store_id: () => created('POST /v1/memory_stores', { name: 'Team style' }),
+    memory_version_id: async () => {
+      const path = `/v1/memory_stores/${await idOf('memory_store_id')}/memories`
+      const made = await ok<{ memory_version_id: string }>(`POST ${path}`, {
+        path: `/${randomUUID()}.md`,
+        content: 'a',
+      })
+      return made.memory_version_id
+    },
     message_id: async () => {
       const messages = await ok<{ info: { id: string } }[]>(`GET /session/${await idOf('session_id')}/message`)
       return messages[0]?.info.id ?? assert.fail('the session has no message')

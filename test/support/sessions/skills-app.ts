@@ -17,6 +17,9 @@ import { createAttachments } from '../../../src/server/skills/attachments.ts'
 import { serveSkills } from '../../../src/server/skills/routes.ts'
 import { createSkills } from '../../../src/server/skills/skills.ts'
 import { skillStore } from '../../../src/server/skills/store.ts'
+import { serveSkillFolders } from '../../../src/server/skills/versions/routes.ts'
+import { skillVersionStore } from '../../../src/server/skills/versions/version-store.ts'
+import { createSkillVersions } from '../../../src/server/skills/versions/versions.ts'
 
 const callers = {
   master: masterCaller,
@@ -58,7 +61,10 @@ export function startSkillsApp({ pool, db }: { readonly pool: Pool; readonly db:
   })
   const skills = createSkills({ store: skillStore(db), audit })
   serveAgents(app, { agents, lastSessions: async () => [] })
-  serveSkills(app, { skills, attachments: createAttachments({ skills, agents }) })
+  const versions = createSkillVersions({ store: skillVersionStore(pool), audit })
+  const hasOtherFiles = (id: string, caller: Caller) => versions.hasOtherFiles(id, undefined, caller)
+  serveSkills(app, { skills, attachments: createAttachments({ skills, agents }), hasOtherFiles })
+  serveSkillFolders(app, { skills, versions })
 
   async function call(caller: Name, line: string, payload?: object) {
     const [method, url = ''] = line.split(' ')
@@ -71,6 +77,9 @@ export function startSkillsApp({ pool, db }: { readonly pool: Pool; readonly db:
     return answer.body === '' ? (undefined as T) : answer.json()
   }
   return {
+    app,
+    skills,
+    versions,
     call,
     /** The answer, which must be a success. */
     done,

@@ -43,6 +43,7 @@ export interface SkillTable {
   description: string | null
   content: string
   created_at: DefaultTime
+  updated_at: DefaultTime
 }
 
 /** Table `memories`: memories of agents across sessions. */

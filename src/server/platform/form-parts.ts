@@ -1,5 +1,5 @@
-import { AppError, invalid } from '../platform/errors.ts'
-import { maxPartHeaderBytes, type PartHead, partHeadOf } from '../platform/form-data.ts'
+import { AppError, invalid } from './errors.ts'
+import { maxPartHeaderBytes, type PartHead, partHeadOf } from './form-data.ts'
 
 /** Part of a form that is still arriving. */
 export interface FormPart extends PartHead {

@@ -1,0 +1,58 @@
+import type { ManagedSessionCreate } from '../../contract/managed-sessions.ts'
+import type { AgentStore } from '../agents/store.ts'
+import type { Caller } from '../http/caller.ts'
+import { notFound } from '../platform/errors.ts'
+import type { SkillBlocks } from './agent-setup.ts'
+import { type ManagedAgents, runtimeKey } from './agents.ts'
+import type { Environments } from './environments.ts'
+import { firstText, overridesOf, repositoryOf, type WantedAgent, wantedAgent } from './session-write.ts'
+
+export interface SessionPlanDeps {
+  readonly agents: Pick<AgentStore, 'find' | 'version'>
+  readonly managedAgents: Pick<ManagedAgents, 'foundFor' | 'checkSetup' | 'ignoredFiles'>
+  readonly environments: Pick<Environments, 'forSession'>
+  readonly blocks: SkillBlocks
+}
+
+/** Returns the function that reads what a new session is created from. */
+export function createSessionPlan({ agents, managedAgents, environments, blocks }: SessionPlanDeps) {
+  /** Returns the environment fields that override the agent of a new session. */
+  async function changesOf({ id, version, setup }: WantedAgent, runtime: string | undefined, caller: Caller) {
+    if (!setup) return {}
+    const current = await agents.find(id, caller.ownerScope)
+    if (!current) throw notFound('agent', id)
+    const wanted = version ?? current.config['pinned_version']
+    const chosen = typeof wanted === 'number' ? (await agents.version(id, wanted))?.agent : current
+    if (!chosen) throw notFound('version', String(wanted))
+    const config = { ...chosen.config, runtime: runtime ?? chosen.config['runtime'] }
+    await managedAgents.checkSetup(setup, { config, caller })
+    return overridesOf(chosen, setup, { blocks, found: await managedAgents.foundFor(setup, caller) })
+  }
+
+  /** Returns the creation body of a session, with its first messages as they were sent. */
+  async function planOf(body: ManagedSessionCreate, caller: Caller) {
+    const { initial_events: events = [], metadata = {}, title = null } = body
+    const wanted = wantedAgent(body.agent)
+    const { id: environment_id, config } = await environments.forSession(body.environment_id, caller)
+    const runtime = metadata[runtimeKey]
+    const changes = await changesOf(wanted, runtime, caller)
+    const prompt = firstText(events[0])
+    const plan = {
+      agent_id: wanted.id,
+      environment: { ...repositoryOf(body.resources), environment_id, config, ...changes },
+      metadata,
+      ...(wanted.version !== undefined && { agent_version: wanted.version }),
+      ...(title !== null && { title }),
+      ...(prompt !== undefined && { prompt }),
+      ...(runtime !== undefined && { runtime }),
+    }
+    const sent = events.map((event, at) => {
+      const place = `initial_events[${at}]`
+      return event.type === 'user.message' ? { content: event.content, place } : { outcome: event, place }
+    })
+    const ignoredFiles = wanted.setup ? await managedAgents.ignoredFiles(wanted.setup, caller) : []
+    return { plan, environment_id, sent, ignoredFiles: ignoredFiles.map(field => `agent.${field}`) }
+  }
+
+  return planOf
+}
