@@ -89,6 +89,11 @@ test('S50: every whole number in a path or query has bounds, so that no store ge
   assert.deepEqual(open, [])
 })
 
+for (const line of ['POST /a2a/', 'GET /api/agents/', 'DELETE /api/keys/', 'GET /session//message'])
+  test(`S50: ${line}, with an id of no characters, is 404`, async () => {
+    assert.equal((await send(service, line, line.startsWith('POST') ? { body: {} } : {})).status, 404)
+  })
+
 const agentPaths = [
   'versions/2147483648',
   'versions/99999999999999999999/diff',

@@ -203,9 +203,16 @@ function admit(request: FastifyRequest, route: Route, caller: Caller): void {
   if (caller.role === 'viewer' && !(route.isRead ?? route.method === 'GET'))
     throw new AppError('forbidden', 'forbidden: a viewer may only read')
   if (caller.behalf && !route.isForPrograms) throw new AppError('forbidden', 'forbidden')
+  if (hasEmptyParameter(request.params as Readonly<Record<string, string>>)) throw noSuchPath(request.url)
   // Ids and filters never contain NUL, and the database rejects it.
   if (request.url.includes('%00')) throw invalid('request path contains a NUL character')
   if (route.body) requireType(request, route)
+}
+
+/** True for a path that ends or continues where an id must be, which the router takes for an id without characters. */
+function hasEmptyParameter(params: Readonly<Record<string, string>>): boolean {
+  for (const name in params) if (params[name] === '' && name !== '*') return true
+  return false
 }
 
 /** Throws for a body in another format before it is read. Requests without a body need no content type. */
