@@ -245,9 +245,11 @@ test('on two replicas: a run that the other one executes is shown as a whole, an
     { text: first, pauseAtFrame: 5, ...reading('a.txt') },
     { text: second, pauseAtFrame: 5 },
   ]
+  // From now on the other replica knows that this one shows texts while they are written.
+  await far.prompt(saying({ text: 'Hello.' }), { tools })
   const asking = far.prompt(saying(...answers), { tools })
-  await eventually(() => textsOf(far).length > 0)
-  assert.notEqual(textsOf(far)[0], first, 'the text comes in pieces')
+  await eventually(() => textsOf(far).length > 1)
+  assert.notEqual(textsOf(far)[1], first, 'the text comes in pieces')
   upstream.release()
   const asked = await asking
   const call = far.agent.messages.flatMap(({ toolCalls = [] }) => toolCalls)[0] ?? assert.fail()
@@ -259,15 +261,15 @@ test('on two replicas: a run that the other one executes is shown as a whole, an
   const runId = crypto.randomUUID()
   // The front-end no longer has the tool.
   const answering = near.run({ runId })
-  await eventually(() => textsOf(near).length > 1)
+  await eventually(() => textsOf(near).length > 2)
   far.agent.addMessage(result)
   const following = far.run({ runId })
   await eventually(() => typesOf(far.events).includes('MESSAGES_SNAPSHOT'))
   upstream.release()
   for (const events of await Promise.all([answering, following]))
     assert.deepEqual(outcomeOf(events), { type: 'success' })
-  assert.deepEqual(textsOf(near), [first, second])
-  assert.deepEqual(textsOf(far), [first, second])
+  assert.deepEqual(textsOf(near), ['Hello.', first, second])
+  assert.deepEqual(textsOf(far), ['Hello.', first, second])
   assert.match(JSON.stringify(lastRequest().body['messages']), /basic 10 EUR/)
   assert.doesNotMatch(JSON.stringify(lastRequest().body['tools']), /read_file/)
 })

@@ -45,6 +45,13 @@ function shortageOf(count: () => Count | undefined): string | undefined {
   }
 }
 
+/** Text of a tool call that found no descriptor. */
+export const shortOfFiles = 'server has reached its limit of open files; retry later'
+
+/** True for an error of the system that a descriptor was lacking. */
+export const isShortOfFiles = (error: unknown): boolean =>
+  ['EMFILE', 'ENFILE'].includes((error as NodeJS.ErrnoException).code ?? '')
+
 /** Undefined if the system does not report it or has no limit. Throws if no descriptor is free. */
 function countOpenFiles(): Count | undefined {
   if (process.platform !== 'linux') return undefined

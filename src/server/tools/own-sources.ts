@@ -1,4 +1,5 @@
 import type { ByteGate } from '../platform/byte-gate.ts'
+import { isShortOfFiles, shortOfFiles } from '../platform/open-files.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { failureResult, type RunServices, type ToolMemories } from './tool.ts'
 import type { RunTool, ToolSource } from './tool-source.ts'
@@ -29,14 +30,18 @@ export function sandboxSource(enabled: readonly EnabledTool[], { open, memory, s
                 sandbox = await open()
               } catch (error) {
                 // Without a sandbox the call fails, and the run continues.
-                const cause = error instanceof Error ? error.message : 'unknown error'
-                return failureResult(`cannot open the sandbox of this session: ${cause}`)
+                return failureResult(`cannot open the sandbox of this session: ${causeOf(error)}`)
               }
               return tool.run(input, { ...context, ...services, sandbox, memory })
             },
           }
         }),
   }
+}
+
+function causeOf(error: unknown): string {
+  if (isShortOfFiles(error)) return shortOfFiles
+  return error instanceof Error ? error.message : 'unknown error'
 }
 
 /** Returns the source of the enabled tools for the memories of the session's agent. */

@@ -5,6 +5,7 @@ import type { Memory } from '../../contract/memories.ts'
 import type { ByteGate } from '../platform/byte-gate.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
+import { isShortOfFiles, shortOfFiles } from '../platform/open-files.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import type { Jobs } from './jobs.ts'
 import { boundedText } from './large-results.ts'
@@ -166,15 +167,12 @@ async function attempt<Input extends TObject, Context extends ServerContext>(
   } catch (error) {
     if (context.signal.aborted) return failed('cancelled')
     if (error instanceof AppError && error.code !== 'internal') return failed(error.message)
-    if (isShortOfFiles(error)) return failed('server has reached its limit of open files; retry later')
+    if (isShortOfFiles(error)) return failed(shortOfFiles)
     // The model can continue without this tool, but the operator must see why it failed.
     context.log.error({ err: error, tool: spec.name }, 'tool failed')
     return failed(error instanceof AppError ? error.message : 'tool failed: internal error of the server')
   }
 }
-
-const isShortOfFiles = (error: unknown): boolean =>
-  ['EMFILE', 'ENFILE'].includes((error as NodeJS.ErrnoException).code ?? '')
 
 /** Returns `<tool>: <field> must be ...` for the first invalid field. */
 function inputFault(
