@@ -75,9 +75,12 @@ for (const binding of bindings) {
     )
     const frames = await untilOver(task.id)
     assert.ok(frames[0] && 'task' in frames[0], 'the task comes first')
+    // The task has what was there when it was sent.
+    const { artifacts = [] } = frames[0].task
+    const before = artifacts.map(({ parts }) => `=${parts[0]?.text}`)
     const changes = frames.slice(1).map(shown)
     assert.deepEqual(
-      changes.filter(change => change !== 'WORKING'),
+      [...before, ...changes.filter(change => change !== 'WORKING')],
       ['=One.', '=Two.', 'COMPLETED'],
     )
     for (const { headers } of acceptedOf(task.id)) {
