@@ -79,10 +79,7 @@ for (const binding of bindings) {
     const { artifacts = [] } = frames[0].task
     const before = artifacts.map(({ parts }) => `=${parts[0]?.text}`)
     const changes = frames.slice(1).map(shown)
-    assert.deepEqual(
-      [...before, ...changes.filter(change => change !== 'WORKING')],
-      ['=One.', '=Two.', 'COMPLETED'],
-    )
+    assert.deepEqual([...before, ...changes.filter(change => change !== 'WORKING')], ['=One.', '=Two.', 'COMPLETED'])
     for (const { headers } of acceptedOf(task.id)) {
       assert.equal(headers['content-type'], 'application/a2a+json')
       assert.equal(headers['x-a2a-notification-token'], 'the-token')
