@@ -1,6 +1,7 @@
 import { type Insertable, type Kysely, sql } from 'kysely'
 import type { AuditEntry } from '../../contract/audit.ts'
 import { isOlderThan, place } from '../db/by-time.ts'
+import { parametersFor } from '../db/column-lists.ts'
 import type { Database } from '../db/database.ts'
 import type { RunSql } from '../db/once.ts'
 import type { AuditLogTable } from '../db/tables/access.ts'
@@ -27,7 +28,7 @@ const compared = ['object_id', 'principal', 'key_id', 'owner_id', 'request_id'] 
 
 const insertText = `
   insert into audit_log (${columns.join(', ')})
-  values (${columns.map((_, at) => `$${at + 1}`).join(', ')})`
+  values (${parametersFor(columns)})`
 
 export interface AuditFilter {
   /** `key.create`, or `key.*`. */

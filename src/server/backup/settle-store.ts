@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg'
+import { databaseTime } from '../db/database-time.ts'
 
 /** A schedule with ticks between the backup and the restore. */
 export interface DueSchedule {
@@ -42,8 +43,7 @@ export function settleStore(client: ClientBase) {
 
     /** Returns the time of the database, and the schedules that were due until then. */
     async dueSchedules(): Promise<{ readonly now: Date; readonly schedules: DueSchedule[] }> {
-      const time = await client.query<{ now: Date }>('select clock_timestamp() as now')
-      const now = time.rows[0]?.now ?? new Date()
+      const now = await databaseTime(client)
       const text = 'select id, cron, timezone, next_due_at from schedules where next_due_at <= $1 order by id'
       const { rows } = await client.query<DueSchedule>(text, [now])
       return { now, schedules: rows }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Log } from '../platform/log.ts'
 import { every } from '../platform/timers.ts'
 import { type BatchJob, type BatchStore, ClaimLost } from './batch-store.ts'
+import { keepClaim } from './keep-claim.ts'
 import type { LineStore } from './line-store.ts'
 
 /** Result of a job: done, or when and why it is repeated. */
@@ -22,7 +23,6 @@ interface Deps {
 const pollMs = 1_000
 const deadMs = 2_000
 const abandonedMs = 600_000
-const renewMs = 3_000
 /** Wait after a job that failed unexpectedly. */
 const failedMs = 10_000
 
@@ -42,30 +42,20 @@ export function createBatchKeeper({ store, lines, runJob, onReady, owner, log }:
     while (!signal.aborted) {
       const job = await store.claimJob({ claim: randomUUID(), owner })
       if (!job) return
-      await keepingClaim(job)
+      await keepClaim({ renew: () => store.renewJob(job), signal }, ofClaim => run(job, ofClaim))
       onReady()
     }
   }
 
-  async function keepingClaim(job: BatchJob): Promise<void> {
-    const lost = new AbortController()
-    const abort = () => lost.abort()
-    signal.addEventListener('abort', abort, { once: true })
-    const stopRenewing = every(renewMs, async () => {
-      // A failure to renew shows when the job stores its result.
-      if (!(await store.renewJob(job).catch(() => true))) abort()
-    })
+  async function run(job: BatchJob, ofClaim: AbortSignal): Promise<void> {
     try {
-      const end = await runJob(job, lost.signal)
+      const end = await runJob(job, ofClaim)
       if (end !== 'done') await store.releaseJob(job, end)
     } catch (cause) {
       if (cause instanceof ClaimLost) return
       if (!signal.aborted)
         log.warn({ err: cause, batch_id: job.id }, 'cannot read or write the files of a batch; retrying')
       await store.releaseJob(job, { waitMs: signal.aborted ? 0 : failedMs, reason: null })
-    } finally {
-      signal.removeEventListener('abort', abort)
-      await stopRenewing()
     }
   }
 

@@ -37,7 +37,7 @@ interface Deps {
 /** Answer of a provider's batch API, and the id of the request that it belongs to. */
 export interface GivenAnswer {
   readonly requestId: string
-  readonly batchAnswer?: BatchAnswer
+  readonly batchAnswer: BatchAnswer
 }
 
 /** Calls a line, or settles it with an answer that its provider gave. */
@@ -132,7 +132,7 @@ export function createCallLine({ gatewayOf, keys, maxTries, retryMs }: Deps): Ca
 
   return async (line, signal, given) => {
     const stopping = stoppingWith(signal)
-    const { requestId, batchAnswer }: GivenAnswer = given ?? { requestId: newId('req') }
+    const { requestId = newId('req'), batchAnswer } = given ?? {}
     try {
       const caller = (await payerOf(line, keys)) ?? (batchAnswer && payerOfAnswer(line))
       if (!caller) return { kind: 'keyless' }

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import type { Experiment, ExperimentCase, ExperimentCaseError } from '../../contract/experiments.ts'
+import { parametersFor } from '../db/column-lists.ts'
 
 type Queryable = Pool | PoolClient
 
@@ -92,7 +93,7 @@ const names = [
 
 const insertText = `
   insert into experiments (${names.join(', ')}, state)
-  values (${names.map((_, at) => `$${at + 1}`).join(', ')}, 'running')`
+  values (${parametersFor(names)}, 'running')`
 
 const count = (state: string) => `count(*) filter (where c.state in (${state}))`
 

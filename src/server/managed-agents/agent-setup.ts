@@ -114,6 +114,12 @@ function withPrompt(agent: Carrier, { system, skills }: Setup, { blocks, found }
 }
 
 /** Returns the skills that our library does not have; external runtimes may have them. */
+/** Returns the names of the skills of a setup whose other files its agent does not get. */
+export function ignoredFiles(setup: Setup, found: readonly FoundSkill[]): string[] {
+  const folders = new Set(found.filter(skill => skill.hasOtherFiles).map(({ id }) => id))
+  return wantedSkills(setup).flatMap(({ id, field }) => (folders.has(id) ? [`${field}.files`] : []))
+}
+
 const unknownSkills = (skills: readonly ManagedSkill[] | null, found: readonly FoundSkill[]): ManagedSkill[] =>
   (skills ?? [])
     .filter(({ skill_id }) => found.every(({ id }) => id !== skill_id))

@@ -11,6 +11,7 @@ import { type AgentTimes, toManagedAgent } from './agent-object.ts'
 import {
   configOf,
   type FoundSkill,
+  ignoredFiles,
   type Setup,
   type SkillBlocks,
   type WantedSkill,
@@ -81,13 +82,6 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
     return wanted.length === 0 ? [] : skillsAmong(caller, wanted)
   }
 
-  /** Returns the names of the skills of a setup whose other files its agent does not get. */
-  async function ignoredFiles(setup: Setup, caller: Caller): Promise<string[]> {
-    const found = await foundFor(setup, caller)
-    const folders = new Set(found.filter(skill => skill.hasOtherFiles).map(({ id }) => id))
-    return wantedSkills(setup).flatMap(({ id, field }) => (folders.has(id) ? [`${field}.files`] : []))
-  }
-
   /** Throws `invalid_request` for tools and MCP servers that the agent's runtime cannot call. */
   async function checkSetup({ tools, mcp_servers: servers }: Setup, { config, caller }: Checked): Promise<void> {
     const write = { ...(tools && { tools: [...tools] }), ...(servers && { config: { mcp_servers: servers } }) }
@@ -108,12 +102,10 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
     foundFor,
     checkSetup,
 
-    ignoredFiles,
-
     /** Returns the names of settings that an agent ignores: those of its runtime, and files of the skills of a setup. */
     ignored: async (id: string, setup: Setup, caller: Caller): Promise<string[]> => [
       ...(await agents.ignored(await agents.get(id, caller))),
-      ...(await ignoredFiles(setup, caller)),
+      ...ignoredFiles(setup, await foundFor(setup, caller)),
     ],
 
     async get(id: string, version: number | undefined, caller: Caller): Promise<ManagedAgent> {

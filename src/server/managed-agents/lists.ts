@@ -15,3 +15,6 @@ export async function listOf<T>(
   const { items, next_cursor } = await pageOf(pageQuery, load, keyOf)
   return { data: items, next_page: next_cursor }
 }
+
+/** The cursor of lists in the order of ids. */
+export const byId = ({ id }: { readonly id: string }): string => id

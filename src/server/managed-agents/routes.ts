@@ -7,7 +7,7 @@ import { createdRange } from '../http/created-range.ts'
 import { invalid, notFound } from '../platform/errors.ts'
 import type { ManagedAgents } from './agents.ts'
 import type { Environments } from './environments.ts'
-import { listOf } from './lists.ts'
+import { byId, listOf } from './lists.ts'
 import type { DialectSessions } from './sessions.ts'
 import { archivedIn, statusesOf } from './statuses.ts'
 
@@ -115,5 +115,3 @@ export function serveDialectSessions(app: FastifyInstance, { sessions }: { sessi
     next_page: null,
   }))
 }
-
-const byId = ({ id }: { readonly id: string }): string => id

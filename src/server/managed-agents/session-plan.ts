@@ -2,23 +2,23 @@ import type { ManagedSessionCreate } from '../../contract/managed-sessions.ts'
 import type { AgentStore } from '../agents/store.ts'
 import type { Caller } from '../http/caller.ts'
 import { notFound } from '../platform/errors.ts'
-import type { SkillBlocks } from './agent-setup.ts'
+import { ignoredFiles, type SkillBlocks } from './agent-setup.ts'
 import { type ManagedAgents, runtimeKey } from './agents.ts'
 import type { Environments } from './environments.ts'
 import { firstText, overridesOf, repositoryOf, type WantedAgent, wantedAgent } from './session-write.ts'
 
 export interface SessionPlanDeps {
   readonly agents: Pick<AgentStore, 'find' | 'version'>
-  readonly managedAgents: Pick<ManagedAgents, 'foundFor' | 'checkSetup' | 'ignoredFiles'>
+  readonly managedAgents: Pick<ManagedAgents, 'foundFor' | 'checkSetup'>
   readonly environments: Pick<Environments, 'forSession'>
   readonly blocks: SkillBlocks
 }
 
 /** Returns the function that reads what a new session is created from. */
 export function createSessionPlan({ agents, managedAgents, environments, blocks }: SessionPlanDeps) {
-  /** Returns the environment fields that override the agent of a new session. */
+  /** Returns the environment fields that override the agent of a new session, and what of its setup has no effect. */
   async function changesOf({ id, version, setup }: WantedAgent, runtime: string | undefined, caller: Caller) {
-    if (!setup) return {}
+    if (!setup) return { changes: {}, ignored: [] }
     const current = await agents.find(id, caller.ownerScope)
     if (!current) throw notFound('agent', id)
     const wanted = version ?? current.config['pinned_version']
@@ -26,7 +26,9 @@ export function createSessionPlan({ agents, managedAgents, environments, blocks 
     if (!chosen) throw notFound('version', String(wanted))
     const config = { ...chosen.config, runtime: runtime ?? chosen.config['runtime'] }
     await managedAgents.checkSetup(setup, { config, caller })
-    return overridesOf(chosen, setup, { blocks, found: await managedAgents.foundFor(setup, caller) })
+    const found = await managedAgents.foundFor(setup, caller)
+    const ignored = ignoredFiles(setup, found).map(field => `agent.${field}`)
+    return { changes: overridesOf(chosen, setup, { blocks, found }), ignored }
   }
 
   /** Returns the creation body of a session, with its first messages as they were sent. */
@@ -35,7 +37,7 @@ export function createSessionPlan({ agents, managedAgents, environments, blocks 
     const wanted = wantedAgent(body.agent)
     const { id: environment_id, config } = await environments.forSession(body.environment_id, caller)
     const runtime = metadata[runtimeKey]
-    const changes = await changesOf(wanted, runtime, caller)
+    const { changes, ignored } = await changesOf(wanted, runtime, caller)
     const prompt = firstText(events[0])
     const plan = {
       agent_id: wanted.id,
@@ -50,8 +52,7 @@ export function createSessionPlan({ agents, managedAgents, environments, blocks 
       const place = `initial_events[${at}]`
       return event.type === 'user.message' ? { content: event.content, place } : { outcome: event, place }
     })
-    const ignoredFiles = wanted.setup ? await managedAgents.ignoredFiles(wanted.setup, caller) : []
-    return { plan, environment_id, sent, ignoredFiles: ignoredFiles.map(field => `agent.${field}`) }
+    return { plan, environment_id, sent, ignoredFiles: ignored }
   }
 
   return planOf

@@ -1,5 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import type { Schedule, ScheduleRun } from '../../contract/schedules.ts'
+import { assignmentsFor, parametersFor } from '../db/column-lists.ts'
+import { databaseTime } from '../db/database-time.ts'
 
 /** Row of a schedule. */
 export interface ScheduleRow extends Omit<Schedule, 'next_run_at' | 'run_as_key_id' | 'created_at' | 'updated_at'> {
@@ -76,10 +78,10 @@ const columns = `${names.join(', ')}, created_at, updated_at`
 const valuesOf = (row: ScheduleValues) => names.map(name => row[name])
 
 const insertText = `
-  insert into schedules (${names.join(', ')}) values (${names.map((_, at) => `$${at + 1}`).join(', ')})
+  insert into schedules (${names.join(', ')}) values (${parametersFor(names)})
   returning ${columns}`
 const updateText = `
-  update schedules set ${names.map((name, at) => `${name} = $${at + 1}`).join(', ')}, updated_at = clock_timestamp()
+  update schedules set ${assignmentsFor(names)}, updated_at = clock_timestamp()
   where id = $1 returning ${columns}`
 
 const runState = `case when r.state = 'started' then p.state else r.state end`
@@ -115,10 +117,7 @@ export type ScheduleStore = ReturnType<typeof scheduleStore>
 export function scheduleStore(pool: Pool) {
   return {
     /** Returns the time of the database, which all replicas share. */
-    async now(on: Queryable = pool): Promise<Date> {
-      const { rows } = await on.query<{ now: Date }>('select clock_timestamp() as now')
-      return rows[0]?.now ?? new Date()
-    },
+    now: (on: Queryable = pool): Promise<Date> => databaseTime(on),
 
     /** Returns the schedule; undefined when `owner` has none with that id. Owner undefined: of any owner. */
     async find(id: string, owner: string | undefined): Promise<ScheduleRow | undefined> {

@@ -3,10 +3,10 @@ import type { AgentStore } from '../agents/store.ts'
 import { transaction } from '../db/connect.ts'
 import type { Caller } from '../http/caller.ts'
 import type { RunAs } from '../keys/run-as.ts'
+import { createDueWork, type DueWork } from '../platform/due-work.ts'
 import { AppError, DatabaseUnavailable } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
-import { every } from '../platform/timers.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { type DueTicks, dueTicks } from './due-ticks.ts'
 import { sessionBody, sessionToContinue } from './schedules.ts'
@@ -23,49 +23,22 @@ interface Deps {
   readonly now?: (on: Pool | PoolClient) => Promise<Date>
 }
 
-const periodMs = 1_000
 const maxQueued = 100
-
-/** Runs due schedules. */
-export interface Ticker {
-  /** Runs everything that is due now; other replicas may share the work. */
-  poll(): Promise<void>
-  /** Polls every second. */
-  start(): void
-  /** Waits for the running poll. */
-  stop(): Promise<void>
-}
 
 /**
  * Polls the database once a second for due schedules, without a job queue. The row of a schedule has its due time and
  * is locked while its ticks are handled; the primary key of `schedule_runs` ensures that each tick runs once. Ticks
  * that were due while no server ran are found the same way.
  */
-export function createTicker(deps: Deps): Ticker {
+export function createTicker(deps: Deps): DueWork {
   const { log, pool, store, now } = deps
-  const stopping = new AbortController()
-  let stopTimer: (() => Promise<void>) | undefined
-
-  async function poll(): Promise<void> {
-    const { is_due, is_queued } = await store.openWork(await now?.(pool))
-    for (const step of [...(is_due ? [tick] : []), ...(is_queued ? [startQueued] : [])]) {
-      let isDone = false
-      while (!isDone && !stopping.signal.aborted) isDone = !(await step(deps))
-    }
-  }
-
-  return {
-    poll,
-    start() {
-      stopTimer = every(periodMs, () =>
-        poll().catch((cause: unknown) => log.warn({ err: cause }, 'cannot read schedules; retrying in the next poll')),
-      )
+  return createDueWork({
+    async steps() {
+      const { is_due, is_queued } = await store.openWork(await now?.(pool))
+      return [...(is_due ? [() => tick(deps)] : []), ...(is_queued ? [() => startQueued(deps)] : [])]
     },
-    async stop() {
-      stopping.abort()
-      await stopTimer?.()
-    },
-  }
+    onError: cause => log.warn({ err: cause }, 'cannot read schedules; retrying in the next poll'),
+  })
 }
 
 /** Runs `work` in one transaction; after the commit, calls the functions that it has added to `afterCommit`. */

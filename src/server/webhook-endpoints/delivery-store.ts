@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import type { EndpointDelivery } from '../../contract/webhook-endpoints.ts'
+import { databaseTime } from '../db/database-time.ts'
 import { isKeyValid } from './endpoint-store.ts'
 import type { Sending } from './send.ts'
 
@@ -141,10 +142,7 @@ export type DeliveryStore = ReturnType<typeof deliveryStore>
 
 export function deliveryStore(pool: Pool) {
   return {
-    async now(): Promise<Date> {
-      const { rows } = await pool.query<{ now: Date }>('select clock_timestamp() as now')
-      return rows[0]?.now ?? new Date()
-    },
+    now: (): Promise<Date> => databaseTime(pool),
 
     /** Marks the cursors of these sessions as ready; returns how many have something to send. */
     async markReady(sessionIds: readonly string[]): Promise<number> {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Log } from '../../platform/log.ts'
 import { every } from '../../platform/timers.ts'
+import { keepClaim } from '../keep-claim.ts'
 import type { createFollower } from './follower.ts'
 import type { ClaimedProviderBatch, ProviderBatchStore } from './provider-batch-store.ts'
 import type { createSubmitter } from './submitter.ts'
@@ -16,27 +17,18 @@ interface Deps {
   readonly periodMs?: number
 }
 
-const renewMs = 3_000
-
 /** Submits lines to the batch APIs of providers, and follows those batches. One process works on a batch at a time. */
 export function createProviderRunner({ store, submitter, follow, onReady, log, periodMs = 1_000 }: Deps) {
   const stopping = new AbortController()
   let timers: (() => Promise<void>)[] = []
 
-  /** Renews the claim on a provider batch during its work. The signal aborts when the claim is lost or the process stops. */
   async function keeping(
     batch: Pick<ClaimedProviderBatch, 'id' | 'batch_id' | 'claim'>,
     work: (signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
-    const lost = new AbortController()
-    const stopRenewing = every(renewMs, async () => {
-      // A failure to renew shows when the work stores its result.
-      if (!(await store.renew(batch).catch(() => true))) lost.abort()
-    })
     try {
-      await work(AbortSignal.any([stopping.signal, lost.signal]))
+      await keepClaim({ renew: () => store.renew(batch), signal: stopping.signal }, work)
     } finally {
-      await stopRenewing()
       onReady()
     }
   }

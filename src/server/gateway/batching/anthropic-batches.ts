@@ -1,17 +1,14 @@
-import { type Json, nonEmptyText, recordOf, recordsOf, textOf } from '../../platform/json.ts'
+import { type Json, recordOf, textOf } from '../../platform/json.ts'
 import { ownHeaders } from '../upstream/headers.ts'
 import type { BatchApi, BatchProvider, Interrupted, ProviderResult, SubmittedRequest } from './batch-api.ts'
 import { type BatchConnection, idIn } from './connection.ts'
 
 const headers = { ...ownHeaders, 'anthropic-version': '2023-06-01' } as const
-/** Clocks differ. */
-const toleranceMs = 10 * 60_000
-const listed = 100
 
 const urlOf = ({ deployment }: BatchProvider, path = ''): string => `${deployment.apiBase}/v1/messages/batches${path}`
 
 /** Batches of Anthropic's API. */
-export function createAnthropicBatches({ json, lines }: BatchConnection): BatchApi {
+export function createAnthropicBatches({ json, lines, createdSince }: BatchConnection): BatchApi {
   async function* results(provider: BatchProvider, id: string): AsyncGenerator<ProviderResult> {
     const url = urlOf(provider, `/${encodeURIComponent(id)}/results`)
     for await (const { custom_id, result } of lines(provider, { url, headers })) {
@@ -23,21 +20,6 @@ export function createAnthropicBatches({ json, lines }: BatchConnection): BatchA
   const isOurs = async (provider: BatchProvider, id: string, { id: own }: Interrupted): Promise<boolean> => {
     for await (const { name } of results(provider, id)) return name.startsWith(own)
     return false
-  }
-
-  /** Yields the batches that the provider has created since a time, the newest first. */
-  async function* createdSince(provider: BatchProvider, sinceMs: number) {
-    let after: string | undefined
-    do {
-      const place = after === undefined ? '' : `&after_id=${encodeURIComponent(after)}`
-      const page = await json(provider, { url: urlOf(provider, `?limit=${listed}${place}`), headers })
-      const found = recordsOf(page['data'])
-      for (const batch of found) {
-        if (Date.parse(textOf(batch['created_at'])) < sinceMs) return
-        yield batch
-      }
-      after = page['has_more'] === true ? nonEmptyText(found.at(-1)?.['id']) : undefined
-    } while (after !== undefined)
   }
 
   return {
@@ -68,8 +50,8 @@ export function createAnthropicBatches({ json, lines }: BatchConnection): BatchA
     /** A batch has no metadata, and shows the names of its requests with their results. */
     async find(provider, interrupted) {
       let isUnsure = false
-      const sinceMs = interrupted.submittedAt.getTime() - toleranceMs
-      for await (const batch of createdSince(provider, sinceMs)) {
+      const list = { url: urlOf(provider), headers, cursor: 'after_id', createdMs }
+      for await (const batch of createdSince(provider, interrupted.submittedAt, list)) {
         const id = idIn(batch)
         if (sizeOf(batch) !== interrupted.size || (await interrupted.isOther(id))) continue
         if (batch['processing_status'] !== 'ended') isUnsure = true
@@ -79,6 +61,8 @@ export function createAnthropicBatches({ json, lines }: BatchConnection): BatchA
     },
   }
 }
+
+const createdMs = (batch: Json): number => Date.parse(textOf(batch['created_at']))
 
 async function* streamOf(parts: readonly Buffer[]): AsyncGenerator<Buffer> {
   yield* parts

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { type Json, jsonOr, nonEmptyText, recordOf } from '../../platform/json.ts'
+import { type Json, jsonOr, nonEmptyText, recordOf, recordsOf } from '../../platform/json.ts'
 import { linesOf } from '../../platform/lines.ts'
 import type { Outbound } from '../../platform/outbound.ts'
 import { smallRequest } from '../../platform/small-request.ts'
@@ -26,6 +26,16 @@ interface Sent {
   readonly body?: Buffer | AsyncIterable<Buffer>
 }
 
+/** A list of batches, the newest first. */
+interface BatchList extends Pick<Sent, 'url' | 'headers'> {
+  /** Parameter with the id of the last batch of the previous page. */
+  readonly cursor: string
+  readonly createdMs: (batch: Json) => number
+}
+
+const listed = 100
+/** Clocks differ. */
+const toleranceMs = 10 * 60_000
 /** Of a request with a body, and of any other one. */
 const submitMs = 10 * 60_000
 const shortMs = 30_000
@@ -48,20 +58,37 @@ export function createBatchConnection({ outbound, authorize }: Deps) {
   const authorized = (provider: BatchProvider, { method = 'GET', url, headers }: Sent) =>
     authorize(provider, { method, url, headers, body: Buffer.alloc(0) })
 
+  /** Returns the JSON object that the provider answers with. */
+  async function json(provider: BatchProvider, sent: Sent): Promise<Json> {
+    const { method = 'GET', url, body } = sent
+    const { status, text } = await smallRequest(outbound, {
+      method,
+      url,
+      headers: await authorized(provider, sent),
+      ...(body && { body }),
+      maxBytes: maxAnswerBytes,
+      totalMs: body ? submitMs : shortMs,
+    })
+    if (status >= 300) throw new BatchRejected(status, messageIn(text, provider))
+    return recordOf(jsonOr(text, undefined))
+  }
+
   return {
-    /** Returns the JSON object that the provider answers with. */
-    async json(provider: BatchProvider, sent: Sent): Promise<Json> {
-      const { method = 'GET', url, body } = sent
-      const { status, text } = await smallRequest(outbound, {
-        method,
-        url,
-        headers: await authorized(provider, sent),
-        ...(body && { body }),
-        maxBytes: maxAnswerBytes,
-        totalMs: body ? submitMs : shortMs,
-      })
-      if (status >= 300) throw new BatchRejected(status, messageIn(text, provider))
-      return recordOf(jsonOr(text, undefined))
+    json,
+
+    /** Yields the batches that the provider has created since shortly before a time, the newest first. */
+    async *createdSince(provider: BatchProvider, since: Date, { url, headers, cursor, createdMs }: BatchList) {
+      let after: string | undefined
+      do {
+        const place = after === undefined ? '' : `&${cursor}=${encodeURIComponent(after)}`
+        const page = await json(provider, { url: `${url}?limit=${listed}${place}`, headers })
+        const found = recordsOf(page['data'])
+        for (const batch of found) {
+          if (createdMs(batch) < since.getTime() - toleranceMs) return
+          yield batch
+        }
+        after = page['has_more'] === true ? nonEmptyText(found.at(-1)?.['id']) : undefined
+      } while (after !== undefined)
     },
 
     /** Yields the JSON objects of a file of lines while it arrives. */

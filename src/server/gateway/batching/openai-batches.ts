@@ -7,8 +7,6 @@ import { type BatchConnection, idIn } from './connection.ts'
 
 /** Name of the metadata with our id of a batch. */
 const idName = 'switchyard_batch'
-const toleranceMs = 10 * 60_000
-const listed = 100
 
 const urlOf = (provider: BatchProvider, path: string): string =>
   `${provider.deployment.apiBase}${basePathOf(provider)}${path}`
@@ -16,7 +14,7 @@ const batchUrl = (provider: BatchProvider, id: string, path = ''): string =>
   urlOf(provider, `/batches/${encodeURIComponent(id)}${path}`)
 
 /** Batches of OpenAI's API. */
-export function createOpenAiBatches({ json, lines }: BatchConnection): BatchApi {
+export function createOpenAiBatches({ json, lines, createdSince }: BatchConnection): BatchApi {
   async function upload(provider: BatchProvider, { id, path, requests }: Submission): Promise<string> {
     const content = requests.map(({ name, body }) => lineOf(name, path, body))
     const bytes = content.reduce((sum, { length }) => sum + length, 0)
@@ -28,22 +26,6 @@ export function createOpenAiBatches({ json, lines }: BatchConnection): BatchApi 
     }
     const body = uploadBody(form, content)
     return idIn(await json(provider, { method: 'POST', url: urlOf(provider, '/files'), headers, body }))
-  }
-
-  /** Yields the batches that the provider has created since a time, the newest first. */
-  async function* createdSince(provider: BatchProvider, sinceMs: number) {
-    let after: string | undefined
-    do {
-      const place = after === undefined ? '' : `&after=${encodeURIComponent(after)}`
-      const url = urlOf(provider, `/batches?limit=${listed}${place}`)
-      const page = await json(provider, { url, headers: ownHeaders })
-      const found = recordsOf(page['data'])
-      for (const batch of found) {
-        if (Number(batch['created_at']) * 1_000 < sinceMs) return
-        yield batch
-      }
-      after = page['has_more'] === true ? nonEmptyText(found.at(-1)?.['id']) : undefined
-    } while (after !== undefined)
   }
 
   return {
@@ -76,12 +58,15 @@ export function createOpenAiBatches({ json, lines }: BatchConnection): BatchApi 
     },
 
     async find(provider, { id, submittedAt }) {
-      for await (const batch of createdSince(provider, submittedAt.getTime() - toleranceMs))
+      const list = { url: urlOf(provider, '/batches'), headers: ownHeaders, cursor: 'after', createdMs }
+      for await (const batch of createdSince(provider, submittedAt, list))
         if (recordOf(batch['metadata'])[idName] === id) return { id: idIn(batch) }
       return undefined
     },
   }
 }
+
+const createdMs = (batch: Json): number => Number(batch['created_at']) * 1_000
 
 /** Line breaks of JSON are white space. */
 const oneLine = (json: Buffer): string => json.toString('utf8').replaceAll(/[\r\n]+/g, ' ')

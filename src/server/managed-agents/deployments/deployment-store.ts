@@ -1,5 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import type { ManagedSessionCreate } from '../../../contract/managed-sessions.ts'
+import { assignmentsFor, parametersFor } from '../../db/column-lists.ts'
+import { databaseTime } from '../../db/database-time.ts'
 import type { CreatedRange } from '../../http/created-range.ts'
 import type { MetadataMap } from '../../platform/metadata.ts'
 
@@ -81,9 +83,7 @@ export function deploymentStore(pool: Pool) {
 
   return {
     /** Returns the time of the database, which all replicas share. */
-    async now(on: Pick<Pool, 'query'> = pool): Promise<Date> {
-      return (await on.query<{ now: Date }>('select clock_timestamp() as now')).rows[0]?.now ?? new Date()
-    },
+    now: (on: PoolClient): Promise<Date> => databaseTime(on),
 
     /** Returns the deployment; undefined when `owner` has none with that id. An undefined owner matches all. */
     async find(id: string, owner: string | undefined): Promise<DeploymentRow | undefined> {
@@ -113,17 +113,13 @@ export function deploymentStore(pool: Pool) {
     },
 
     insert: (on: PoolClient, row: DeploymentValues): Promise<DeploymentRow> =>
-      changed(
-        on,
-        `insert into managed_deployments (${names.join(', ')}) values (${names.map((_, at) => `$${at + 1}`).join(', ')})`,
-        row,
-      ),
+      changed(on, `insert into managed_deployments (${names.join(', ')}) values (${parametersFor(names)})`, row),
 
     update: (on: PoolClient, row: DeploymentValues): Promise<DeploymentRow> =>
       changed(
         on,
         `update managed_deployments
-         set ${names.map((name, at) => `${name} = $${at + 1}`).join(', ')}, updated_at = clock_timestamp() where id = $1`,
+         set ${assignmentsFor(names)}, updated_at = clock_timestamp() where id = $1`,
         row,
       ),
 

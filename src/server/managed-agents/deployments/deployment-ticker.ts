@@ -3,9 +3,9 @@ import type { AgentStore } from '../../agents/store.ts'
 import { transaction } from '../../db/connect.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { RunAs } from '../../keys/run-as.ts'
+import { createDueWork, type DueWork } from '../../platform/due-work.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Log } from '../../platform/log.ts'
-import { every } from '../../platform/timers.ts'
 import type { DeploymentRow, DeploymentStore } from './deployment-store.ts'
 import type { StartRun } from './run-start.ts'
 import { type DeploymentRunStore, unstarted } from './run-store.ts'
@@ -22,16 +22,12 @@ interface Deps {
   readonly log: Pick<Log, 'warn'>
 }
 
-const periodMs = 1_000
-
 /**
  * Polls the database once a second for due deployments. A run is a row before its session is created, so that it starts
  * once: another process starts it when this one is killed. Times that passed while no server ran are one run.
  */
-export function createDeploymentTicker(deps: Deps) {
+export function createDeploymentTicker(deps: Deps): DueWork {
   const { pool, store, runs, log } = deps
-  const stopping = new AbortController()
-  let stopTimer: (() => Promise<void>) | undefined
 
   /** Adds the run of a due deployment. Returns false when there is none. */
   const addDue = (): Promise<boolean> =>
@@ -67,24 +63,11 @@ export function createDeploymentTicker(deps: Deps) {
     return deps.runAs({ principal, ownerId, runAsKeyId: key_id ?? agent?.run_as_key_id ?? null })
   }
 
-  async function poll(): Promise<void> {
-    const { is_due, is_open } = await runs.openWork()
-    for (const step of [...(is_due ? [addDue] : []), ...(is_due || is_open ? [startOldest] : [])])
-      while (!stopping.signal.aborted && (await step()));
-  }
-
-  return {
-    /** Starts everything that is due now. */
-    poll,
-    start() {
-      stopTimer = every(periodMs, () =>
-        poll().catch((cause: unknown) => log.warn({ err: cause }, 'cannot run deployments; retrying in the next poll')),
-      )
+  return createDueWork({
+    async steps() {
+      const { is_due, is_open } = await runs.openWork()
+      return [...(is_due ? [addDue] : []), ...(is_due || is_open ? [startOldest] : [])]
     },
-    /** Waits for the running poll. */
-    async stop() {
-      stopping.abort()
-      await stopTimer?.()
-    },
-  }
+    onError: cause => log.warn({ err: cause }, 'cannot run deployments; retrying in the next poll'),
+  })
 }

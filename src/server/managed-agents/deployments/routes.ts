@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { managedDeploymentRoutes as routes } from '../../../contract/managed-deployments.ts'
 import { bind } from '../../http/bind.ts'
 import { createdRange } from '../../http/created-range.ts'
-import { listOf } from '../lists.ts'
+import { byId, listOf } from '../lists.ts'
 import type { Deployments } from './deployments.ts'
 
 /** Serves the deployments of the Managed Agents dialect and their runs. */
@@ -34,5 +34,3 @@ export function serveDeployments(app: FastifyInstance, { deployments }: { deploy
   })
   bind(app, routes.getRun, ({ params }, caller) => deployments.getRun(params.deployment_run_id, caller))
 }
-
-const byId = ({ id }: { readonly id: string }): string => id

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import type { ManagedSessionCreate } from '../../../contract/managed-sessions.ts'
 import type { Caller } from '../../http/caller.ts'
+import { digestOf } from '../../platform/digest.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
 import type { DialectSessions } from '../sessions.ts'
@@ -30,7 +30,7 @@ export const createRunStart =
   async (runId: string, deployment: Deployment, callerOf: () => Promise<Caller>): Promise<RunResult> => {
     try {
       const caller = await callerOf()
-      const bodyHash = createHash('sha256').update(runId).digest()
+      const bodyHash = digestOf(runId)
       const idempotency = { principal: caller.principal, route: 'managed_deployments.run', key: runId, bodyHash }
       const how = { idempotency, deploymentId: deployment.id }
       const { session } = await sessions.create(sessionOf(deployment), caller, how)

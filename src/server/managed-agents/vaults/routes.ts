@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { managedVaultRoutes } from '../../../contract/managed-vaults.ts'
 import { bind } from '../../http/bind.ts'
-import { listOf } from '../lists.ts'
+import { byId, listOf } from '../lists.ts'
 import type { ManagedVaults } from './managed-vaults.ts'
 
 /** Serves the vaults of the Managed Agents dialect and their credentials. */
@@ -46,5 +46,3 @@ export function serveManagedVaults(app: FastifyInstance, { vaults }: { vaults: M
     return { id, type: 'vault_credential_deleted' as const }
   })
 }
-
-const byId = ({ id }: { readonly id: string }): string => id
