@@ -24,6 +24,18 @@ const sourcePlaces: Plugin = {
   },
 }
 
+/** Packages of hundreds of ECMAScript modules. Compiled into the program, they save a quarter of the CPU time of a start. */
+const bundled = /^(typebox|kysely)(\/|$)/
+
+const bundledPackages: Plugin = {
+  name: 'bundled-packages',
+  setup({ onResolve }) {
+    onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
+      kind === 'entry-point' || bundled.test(path) ? undefined : { path, external: true },
+    )
+  },
+}
+
 /**
  * Runs `work` with the variables that let tests start a compiled service. The program is compiled into a few
  * files, because a start from some 900 separate modules computes twice as long. The code is the same.
@@ -51,7 +63,6 @@ async function bundleInto(folder: string): Promise<void> {
     target: 'node24',
     logLevel: 'error',
     outExtension: { '.js': '.mjs' },
-    packages: 'external',
-    plugins: [sourcePlaces],
+    plugins: [bundledPackages, sourcePlaces],
   })
 }

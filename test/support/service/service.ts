@@ -111,7 +111,6 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   }
 }
 
-/** Tools run as another user, who must be able to pass through. */
 /** Makes a data folder that the user of a sandbox can enter. */
 export async function temporaryDataDir(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'switchyard-service-'))

@@ -28,7 +28,7 @@ const ending = createEnding({ store, ciphers })
 const log = createLog('silent')
 const patience = { withinMs: 60_000 }
 
-/** Queues a response; its model tells the gateways of the test what to answer. */
+/** Queues a response; gateways of the test answer by its model. */
 async function queued(model: string, isStream: boolean) {
   const id = `resp_${randomBytes(16).toString('hex')}`
   const name = { principal: 'master', id }
