@@ -7,6 +7,7 @@ import type { Idempotency } from '../../http/idempotency.ts'
 import { AppError, invalid, notFound } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { zipOf } from '../../platform/zip-write.ts'
+import { publicFields } from '../audited.ts'
 import type { By } from '../skills.ts'
 import { type SkillFolder, skillFile } from './skill-folder.ts'
 import type {
@@ -99,11 +100,8 @@ export function createSkillVersions({ store, audit }: Deps) {
     },
 
     /** Reports whether a version has other files than SKILL.md, which agents do not get. Undefined: the default one. */
-    async hasOtherFiles(id: string, ref: string | undefined, caller: Caller): Promise<boolean> {
-      const number =
-        ref === undefined ? (await get(id, caller)).default_version : (await version(id, ref, caller)).number
-      return store.hasOtherFiles(id, number)
-    },
+    hasOtherFiles: async (id: string, number: number | undefined, caller: Caller): Promise<boolean> =>
+      store.hasOtherFiles(id, number ?? (await get(id, caller)).default_version),
 
     /** Adds a skill with its first version. */
     async create(folder: SkillFolder, displayName: string | undefined, by: UploadBy): Promise<SkillHead> {
@@ -114,7 +112,7 @@ export function createSkillVersions({ store, audit }: Deps) {
           const made = newId('skill')
           await checkSpace(sql, owner, folder.files)
           await store.insertSkill(sql, { id: made, owner, displayName: name, version: folder })
-          await record(sql, 'create', { by, id: made, after: { ...publicFields(folder), name } })
+          await record(sql, 'create', { by, id: made, after: { ...versionFields(folder), name } })
           return made
         }),
       )
@@ -130,7 +128,7 @@ export function createSkillVersions({ store, audit }: Deps) {
           if (keepsName && added.name !== head.name)
             throw invalid(`files: name ${added.name} in ${skillFile} must be ${head.name}, the name of the skill`)
           if (isDefault) await store.setDefault(sql, id, added.number)
-          const after = { version: added.number, is_default: isDefault, ...publicFields(folder) }
+          const after = { version: added.number, is_default: isDefault, ...versionFields(folder) }
           await record(sql, 'create_version', { by, id, after })
           return added.number
         }),
@@ -214,9 +212,4 @@ function checkedName(name: string): string {
 }
 
 /** Returns the fields of a version for the audit log. */
-const publicFields = ({ name, description, content, files }: NewVersion) => ({
-  name,
-  description,
-  content: { sha256: createHash('sha256').update(content).digest('hex'), bytes: Buffer.byteLength(content) },
-  files: files.length,
-})
+const versionFields = ({ files, ...version }: NewVersion) => ({ ...publicFields(version), files: files.length })

@@ -40,9 +40,9 @@ export async function skillsFor(
   for (const { id, version, field } of wanted) {
     const skill = found.get(id)
     if (!skill) continue
-    const { content } = version === undefined ? skill : await pinned({ id, version, field })
-    const hasOtherFiles = await versions.hasOtherFiles(id, version, caller)
-    sources.push({ id, name: skill.name, content, version, hasOtherFiles })
+    const text = version === undefined ? undefined : await pinned({ id, version, field })
+    const hasOtherFiles = await versions.hasOtherFiles(id, text?.number, caller)
+    sources.push({ id, name: skill.name, content: (text ?? skill).content, version, hasOtherFiles })
   }
   return sources
 
