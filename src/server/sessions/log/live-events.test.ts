@@ -5,6 +5,7 @@ import type { SessionEvent } from '../../../contract/events.ts'
 import type { Notifications } from '../../db/notifications.ts'
 import { createLog } from '../../platform/log.ts'
 import { LiveEvents } from './live-events.ts'
+import { deltaOf } from './remote-previews.ts'
 
 const event = (seq: number): SessionEvent => ({
   id: `evt_${seq}`,
@@ -209,10 +210,3 @@ test('the text of an answer so far is known until it is stored, requested again,
   live.endPreviews('s')
   assert.deepEqual(generated(), [])
 })
-
-const deltaOf = (event_id: string, text: string) =>
-  ({
-    type: 'event_delta',
-    event_id,
-    delta: { type: 'content_delta', content: { type: 'text', text } },
-  }) as const

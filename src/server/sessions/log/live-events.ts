@@ -52,7 +52,12 @@ interface Followed {
   isLoaded: boolean
   /** Queries in progress, by the number after which they start. */
   readonly reads: Map<number, Promise<readonly LogFrame[] | undefined>>
+  /** What a run of another process is generating. */
+  readonly texts: Texts
 }
+
+/** Texts so far, by event id. */
+type Texts = Map<string, string>
 
 const pollMs = 2_000
 
@@ -67,8 +72,8 @@ export class LiveEvents {
   readonly #log: Log
   readonly #stopPolling: () => Promise<void>
   readonly #remote: RemotePreviews
-  /** Texts that runs of this process are generating, by session and event. */
-  readonly #generated = new Map<string, Map<string, string>>()
+  /** Texts that runs of this process are generating, by session. */
+  readonly #generated = new Map<string, Texts>()
   /** Readers that wait for a change of any session. */
   readonly #anyListeners = new Set<() => void>()
 
@@ -79,7 +84,8 @@ export class LiveEvents {
       notifications,
       owner,
       watched: () => this.#previewed(),
-      deliver: (sessionId, preview) => this.#deliver(sessionId, preview),
+      generated: sessionId => this.#generated.get(sessionId) ?? none,
+      deliver: (sessionId, preview) => this.#receive(sessionId, preview),
     })
     notifications.on(eventsChannel, hint => this.#onHint(hint))
     notifications.onReconnect(() => void this.#catchUp())
@@ -99,8 +105,9 @@ export class LiveEvents {
     signal?.addEventListener('abort', onAbort, { once: true })
     const followed = this.#followed.get(sessionId) ?? newFollowed(sessionId)
     this.#followed.set(sessionId, followed)
+    const isFirst = !hasPreviewReader(followed)
     followed.readers.add(reader)
-    if (onPreview) this.#remote.announce(sessionId)
+    if (onPreview) this.#remote.announce(sessionId, { isFirst })
     return {
       read: (after, lastSeen) => this.#read(followed, after, lastSeen),
       wait: after => (followed.last > after || signal?.aborted ? Promise.resolve() : nextWake(reader)),
@@ -129,18 +136,16 @@ export class LiveEvents {
 
   /** Delivers a preview to the readers that requested previews. */
   preview(sessionId: string, preview: Preview): void {
-    if (preview.type === 'event_delta') {
-      const texts = this.#generated.get(sessionId) ?? new Map<string, string>()
-      this.#generated.set(sessionId, texts)
-      texts.set(preview.event_id, (texts.get(preview.event_id) ?? '') + preview.delta.content.text)
-    }
+    const texts = this.#generated.get(sessionId) ?? new Map<string, string>()
+    this.#generated.set(sessionId, texts)
+    addTo(texts, preview)
     this.#deliver(sessionId, preview)
     this.#remote.send(sessionId, preview)
   }
 
-  /** Returns the texts so far of the answers that a run of this process is generating, by event id. */
+  /** Returns the texts so far of the answers that a run is generating, by event id; of another process once it has readers here. */
   generated(sessionId: string): ReadonlyMap<string, string> {
-    return this.#generated.get(sessionId) ?? none
+    return this.#generated.get(sessionId) ?? this.#followed.get(sessionId)?.texts ?? none
   }
 
   /** Must be called when a run of this process ends: answers that were not stored are dropped. */
@@ -167,25 +172,26 @@ export class LiveEvents {
     for (const followed of this.#followed.values()) wake(followed)
   }
 
+  /** Takes a preview of another process. */
+  #receive(sessionId: string, preview: Preview): void {
+    const followed = this.#followed.get(sessionId)
+    if (followed) addTo(followed.texts, preview)
+    this.#deliver(sessionId, preview)
+  }
+
   #deliver(sessionId: string, preview: Preview): void {
     for (const { onPreview } of this.#followed.get(sessionId)?.readers ?? []) onPreview?.(preview)
   }
 
-  /** Texts end with their event, or with the next request to the model. */
   #forgetGenerated(sessionId: string, events: readonly SessionEvent[]): void {
     const texts = this.#generated.get(sessionId)
     if (!texts) return
-    for (const { id, type } of events) {
-      texts.delete(id)
-      if (type === 'span.model_request_start') texts.clear()
-    }
+    forget(texts, events)
     if (texts.size === 0) this.#generated.delete(sessionId)
   }
 
   *#previewed(): Generator<string> {
-    for (const [sessionId, { readers }] of this.#followed) {
-      if ([...readers].some(({ onPreview }) => onPreview)) yield sessionId
-    }
+    for (const [sessionId, followed] of this.#followed) if (hasPreviewReader(followed)) yield sessionId
   }
 
   /** `hint` is a session id and the highest number in its log. */
@@ -221,6 +227,7 @@ export class LiveEvents {
     const page = found && pageOf(followed.id, found.events)
     if (!found || (!page && found.last > after)) return undefined
     followed.isLoaded = true
+    forget(followed.texts, found.events)
     this.#cache(followed, page)
     this.#advance(followed.id, found.last)
     return page?.frames ?? []
@@ -243,7 +250,30 @@ export class LiveEvents {
 
 const none: ReadonlyMap<string, string> = new Map()
 
-const newFollowed = (id: string): Followed => ({ id, readers: new Set(), last: 0, isLoaded: false, reads: new Map() })
+const newFollowed = (id: string): Followed => ({
+  id,
+  readers: new Set(),
+  last: 0,
+  isLoaded: false,
+  reads: new Map(),
+  texts: new Map(),
+})
+
+const hasPreviewReader = ({ readers }: Followed): boolean => [...readers].some(({ onPreview }) => onPreview)
+
+/** An answer that starts again is sent from its beginning. */
+function addTo(texts: Texts, preview: Preview): void {
+  if (preview.type === 'event_start') texts.delete(preview.event.id)
+  else texts.set(preview.event_id, (texts.get(preview.event_id) ?? '') + preview.delta.content.text)
+}
+
+/** Texts end with their event, or with the next request to the model. */
+function forget(texts: Texts, events: readonly Pick<SessionEvent, 'id' | 'type'>[]): void {
+  for (const { id, type } of events) {
+    texts.delete(id)
+    if (type === 'span.model_request_start') texts.clear()
+  }
+}
 
 function wake({ readers }: Followed): void {
   for (const reader of readers) reader.wake()

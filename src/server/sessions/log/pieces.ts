@@ -1,4 +1,4 @@
-import type { Preview } from './remote-previews.ts'
+import { deltaOf, type Preview, previewsOf } from './remote-previews.ts'
 
 /** Characters of pieces that are stored for a reader that does not take them. The rest comes with the whole answer. */
 const maxPieceChars = 1_000_000
@@ -16,8 +16,7 @@ export class Pieces {
 
   /** Adds an answer with its text so far. */
   addText(id: string, text: string): void {
-    this.#list.push({ type: 'event_start', event: { id, type: 'agent.message' } })
-    this.#addDelta(id, text)
+    for (const preview of previewsOf(id, text)) this.add(preview)
   }
 
   take(): readonly Preview[] {
@@ -41,8 +40,7 @@ export class Pieces {
     const last = this.#list.at(-1)
     const isSame = last?.type === 'event_delta' && last.event_id === id
     const joined = isSame ? last.delta.content.text + text : text
-    const delta = { type: 'content_delta', content: { type: 'text', text: joined } } as const
-    this.#list.splice(isSame ? -1 : this.#list.length, isSame ? 1 : 0, { type: 'event_delta', event_id: id, delta })
+    this.#list.splice(isSame ? -1 : this.#list.length, isSame ? 1 : 0, deltaOf(id, joined))
     this.#wake()
   }
 }
