@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
-import type { Config, LogSinkSettings } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
+import type { LogSinkSettings } from '../config/export-settings.ts'
 import { createRowCipher } from '../db/encrypted-rows.ts'
 import { createFileSink } from '../log-sinks/file-sink.ts'
 import { createRemoteSink } from '../log-sinks/remote-sink.ts'

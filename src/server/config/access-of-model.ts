@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { AwsAccess, Deployment, GoogleAccess, GoogleServiceAccount } from './config.ts'
+import type { AwsAccess, Deployment, GoogleAccess, GoogleServiceAccount } from './deployments.ts'
 import type { ModelParams } from './model-shape.ts'
 import { protocols } from './protocols.ts'
 import { isUnsendable } from './providers.ts'

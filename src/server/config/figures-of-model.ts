@@ -1,5 +1,5 @@
 import { cacheTtlMs } from '../platform/durations.ts'
-import type { BaseModel, Capabilities, Deployment, TokenPrices, UnitPrices } from './config.ts'
+import type { BaseModel, Capabilities, Deployment, TokenPrices, UnitPrices } from './deployments.ts'
 import type { ModelParams } from './model-shape.ts'
 import { defaultTimeouts, providerOf } from './providers.ts'
 import type { ReportAt } from './yaml-shape.ts'

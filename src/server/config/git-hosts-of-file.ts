@@ -1,5 +1,5 @@
 import { closestTo } from '../platform/closest.ts'
-import type { GitHost, GitHostType } from './config.ts'
+import type { GitHost, GitHostType } from './agent-settings.ts'
 import type { ConfigFile, GitHostEntry, Place } from './file.ts'
 
 interface Reading {

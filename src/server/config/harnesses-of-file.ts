@@ -1,6 +1,6 @@
 import { type ApiSpec, aliasPattern, apiSpecs } from '../../contract/runtimes.ts'
 import { closestTo } from '../platform/closest.ts'
-import type { ConfiguredHarness } from './config.ts'
+import type { ConfiguredHarness } from './agent-settings.ts'
 import type { ConfigFile, HarnessEntry, Place } from './file.ts'
 import { isUnsendable } from './providers.ts'
 import { isBuiltInRuntime, runtimeSpecs } from './runtime-specs.ts'

@@ -1,4 +1,4 @@
-import type { RateName } from './config.ts'
+import type { RateName } from './deployments.ts'
 import {
   isRecord,
   limitIn,

@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path'
 import { closestTo } from '../platform/closest.ts'
 import { durationMs } from '../platform/durations.ts'
-import type { LogSinkSettings } from './config.ts'
+import type { LogSinkSettings } from './export-settings.ts'
 import { isUnsendable } from './providers.ts'
 import { requestHeaders } from './request-headers.ts'
 import { type Shape, text, whole } from './yaml-shape.ts'

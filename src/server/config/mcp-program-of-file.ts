@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import type { StdioCommand } from './config.ts'
+import type { StdioCommand } from './agent-settings.ts'
 import { type NetworkEntry, networkEntry, networkOfFile } from './network-of-file.ts'
 import { type ReportAt, type Shape, text, texts } from './yaml-shape.ts'
 

@@ -1,6 +1,6 @@
 import type { McpAuthType } from '../../contract/mcp.ts'
 import { reservedServerNames, serverNamePattern } from '../../contract/mcp.ts'
-import type { ConfiguredMcpServer } from './config.ts'
+import type { ConfiguredMcpServer } from './agent-settings.ts'
 import { type McpProgramEntry, programKeys, programOf } from './mcp-program-of-file.ts'
 import { isUnsendable } from './providers.ts'
 import { type ReportAt, type Shape, text, texts, wordOrTexts } from './yaml-shape.ts'

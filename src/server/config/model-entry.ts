@@ -1,5 +1,5 @@
 import { accessOf } from './access-of-model.ts'
-import type { Deployment } from './config.ts'
+import type { Deployment } from './deployments.ts'
 import { checkedBaseModel, figuresOf } from './figures-of-model.ts'
 import type { ModelEntry, ModelParams } from './model-shape.ts'
 import { isUnsendable } from './providers.ts'

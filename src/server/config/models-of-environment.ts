@@ -1,4 +1,5 @@
-import type { Deployment, Environment } from './config.ts'
+import type { Deployment } from './deployments.ts'
+import type { Environment } from './config.ts'
 import {
   defaultTimeouts,
   deploymentId,

@@ -1,4 +1,4 @@
-import type { Deployment } from './config.ts'
+import type { Deployment } from './deployments.ts'
 import type { Place } from './file.ts'
 import { checkedEntry, type EntryRules } from './model-entry.ts'
 import type { ModelEntry } from './model-shape.ts'

@@ -1,4 +1,4 @@
-import type { ImportedModel, RateName, Rates, TieredRate } from './config.ts'
+import type { ImportedModel, RateName, Rates, TieredRate } from './deployments.ts'
 
 /** An entry of a price list, with our name of the provider. */
 export interface PriceListModel extends ImportedModel {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { ImportedModel, PriceSettings } from './config.ts'
+import type { ImportedModel, PriceSettings } from './deployments.ts'
 import type { ConfigFile, Place } from './file.ts'
 import { isLiteLlmList, modelsOfLiteLlm } from './litellm-prices.ts'
 import { isModelsDevList, modelsOfModelsDev } from './models-dev-prices.ts'

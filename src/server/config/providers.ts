@@ -1,4 +1,4 @@
-import type { Protocols, UpstreamTimeouts } from './config.ts'
+import type { Protocols, UpstreamTimeouts } from './deployments.ts'
 
 /** Built-in data of a provider. */
 export interface Provider {

@@ -1,5 +1,5 @@
 import { closestTo } from '../platform/closest.ts'
-import type { Deployment, Protocols } from './config.ts'
+import type { Deployment, Protocols } from './deployments.ts'
 import type { ModelParams } from './model-shape.ts'
 import { isOpenAiFormat, type Protocol, protocolNames } from './protocols.ts'
 import { cloudBase, type Provider, plainBase, providerOf, providers } from './providers.ts'

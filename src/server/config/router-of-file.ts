@@ -1,5 +1,5 @@
 import { closestTo } from '../platform/closest.ts'
-import type { Fallbacks, RouterSettings } from './config.ts'
+import type { Fallbacks, RouterSettings } from './deployments.ts'
 import type { ConfigFile, Place } from './file.ts'
 
 /** Defaults. Source: Gateway, section 3. */

@@ -1,5 +1,6 @@
 import { closestTo } from '../platform/closest.ts'
-import type { DockerSettings, Environment, SandboxConfig, SandboxDriverChoice } from './config.ts'
+import type { DockerSettings, SandboxConfig, SandboxDriverChoice } from './agent-settings.ts'
+import type { Environment } from './config.ts'
 import type { ConfigFile, Place } from './file.ts'
 import { kubernetesOfFile } from './kubernetes-of-file.ts'
 import type { DockerBlock, SandboxBlock } from './sandbox-shape.ts'

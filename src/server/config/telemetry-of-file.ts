@@ -1,4 +1,4 @@
-import type { ListenAddress, MetricsSettings, OtlpSettings, TelemetrySettings } from './config.ts'
+import type { ListenAddress, MetricsSettings, OtlpSettings, TelemetrySettings } from './export-settings.ts'
 import type { ConfigFile, Place } from './file.ts'
 import { requestHeaders } from './request-headers.ts'
 

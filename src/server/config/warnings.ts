@@ -1,15 +1,8 @@
 import { blockedReasonFor, createOutbound } from '../platform/outbound.ts'
-import type {
-  ConfiguredHarness,
-  ConfiguredMcpServer,
-  Deployment,
-  GitHost,
-  Hook,
-  LogSinkSettings,
-  OidcSettings,
-  WebSearchSettings,
-  WorkspaceBucket,
-} from './config.ts'
+import type { ConfiguredHarness, ConfiguredMcpServer, GitHost, WebSearchSettings, WorkspaceBucket } from './agent-settings.ts'
+import type { Deployment } from './deployments.ts'
+import type { Hook, OidcSettings } from './config.ts'
+import type { LogSinkSettings } from './export-settings.ts'
 
 /** Returns warnings about deployments with blocked or insecure addresses. */
 export function modelWarnings(deployments: readonly Deployment[], allow: readonly string[]): string[] {

@@ -1,5 +1,5 @@
 import { closestTo } from '../platform/closest.ts'
-import type { SearchProvider, WebSearchSettings } from './config.ts'
+import type { SearchProvider, WebSearchSettings } from './agent-settings.ts'
 import type { ConfigFile, Place } from './file.ts'
 
 /** The address of each provider by default, and whether it needs a key. */

@@ -1,4 +1,4 @@
-import type { WorkspaceBucket, WorkspaceSettings } from './config.ts'
+import type { WorkspaceBucket, WorkspaceSettings } from './agent-settings.ts'
 import type { ConfigFile, Place } from './file.ts'
 
 const MiB = 1024 * 1024

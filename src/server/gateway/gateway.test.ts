@@ -5,7 +5,7 @@ import AnthropicOld from '@anthropic-ai/sdk-0'
 import { deploymentAt, startGatewayApp } from '../../../test/support/gateway/gateway-app.ts'
 import { readStream } from '../../../test/support/sessions/event-grammar.ts'
 import { startScriptedUpstream } from '../../../test/support/upstream/scripted-upstream.ts'
-import type { Deployment } from '../config/config.ts'
+import type { Deployment } from '../config/deployments.ts'
 import type { AdapterFor } from './format-adapters.ts'
 
 const upstream = await startScriptedUpstream({ script: [{ text: 'from upstream' }] })

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
-import type { FileSinkSettings } from '../config/config.ts'
+import type { FileSinkSettings } from '../config/export-settings.ts'
 import { type LogSink, SinkFailure } from './sink.ts'
 
 const { O_CREAT, O_NOFOLLOW, O_RDWR, O_APPEND } = constants

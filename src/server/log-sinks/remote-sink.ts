@@ -1,4 +1,4 @@
-import type { RemoteSinkSettings } from '../config/config.ts'
+import type { RemoteSinkSettings } from '../config/export-settings.ts'
 import { blockedReasonFor, type Outbound } from '../platform/outbound.ts'
 import { smallRequest } from '../platform/small-request.ts'
 import { receiverFailure, statusFailure } from '../platform/webhook-failure.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { type LogSinkState, logSinkRoutes } from '../../contract/log-sinks.ts'
-import type { LogSinkSettings } from '../config/config.ts'
+import type { LogSinkSettings } from '../config/export-settings.ts'
 import { bind } from '../http/bind.ts'
 import { rejectNarrow } from '../http/reach.ts'
 import type { LogSinkStore, StreamState } from './store.ts'

@@ -1,5 +1,6 @@
 import { credentialParams } from '../../contract/model-params.ts'
-import type { Config, Deployment } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
+import type { Deployment } from '../config/deployments.ts'
 import { checkedEntry } from '../config/model-entry.ts'
 import { readModelEntry } from '../config/model-shape.ts'
 import { providerOf, wildcardsOf } from '../config/providers.ts'

@@ -1,4 +1,5 @@
-import type { Config, Deployment } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
+import type { Deployment } from '../config/deployments.ts'
 import { deploymentId } from '../config/providers.ts'
 import { checkCredential, checkModel } from './check.ts'
 import type { Params } from './secret-params.ts'

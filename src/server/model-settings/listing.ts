@@ -1,6 +1,6 @@
 import type { ModelSetting } from '../../contract/model-settings.ts'
 import type { Provider } from '../../contract/providers.ts'
-import type { Deployment } from '../config/config.ts'
+import type { Deployment } from '../config/deployments.ts'
 import { providerOf, providers } from '../config/providers.ts'
 import type { CredentialState, ModelState } from './in-force.ts'
 import type { ModelsInForce } from './models-in-force.ts'

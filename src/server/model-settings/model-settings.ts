@@ -1,6 +1,6 @@
 import type { ModelSetting, ModelSettingWrite } from '../../contract/model-settings.ts'
 import type { Audit } from '../audit/audit.ts'
-import type { Deployment } from '../config/config.ts'
+import type { Deployment } from '../config/deployments.ts'
 import type { RunSql } from '../db/once.ts'
 import type { By } from '../http/caller.ts'
 import { rejectNarrow } from '../http/reach.ts'

@@ -1,4 +1,4 @@
-import type { Deployment } from '../config/config.ts'
+import type { Deployment } from '../config/deployments.ts'
 import type { Notifications } from '../db/notifications.ts'
 import type { Log } from '../platform/log.ts'
 import { every } from '../platform/timers.ts'

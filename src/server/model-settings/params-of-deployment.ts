@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ModelParamName } from '../../contract/model-params.ts'
-import type { Deployment } from '../config/config.ts'
+import type { Deployment } from '../config/deployments.ts'
 import { defaultTimeouts } from '../config/providers.ts'
 import { compact } from '../platform/json.ts'
 

@@ -1,6 +1,6 @@
 import type { Provider, ProviderTest, ProviderWrite } from '../../contract/providers.ts'
 import type { Audit } from '../audit/audit.ts'
-import type { Deployment } from '../config/config.ts'
+import type { Deployment } from '../config/deployments.ts'
 import { providerOf } from '../config/providers.ts'
 import type { By } from '../http/caller.ts'
 import { rejectNarrow } from '../http/reach.ts'

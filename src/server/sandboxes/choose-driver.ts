@@ -1,4 +1,4 @@
-import type { DockerSettings, KubernetesSandbox } from '../config/config.ts'
+import type { DockerSettings, KubernetesSandbox } from '../config/agent-settings.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { bubblewrapDriver } from './bubblewrap.ts'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { ListenAddress } from '../config/config.ts'
+import type { ListenAddress } from '../config/export-settings.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { pageFor } from './metrics/formats.ts'

@@ -1,4 +1,4 @@
-import type { WorkspaceBucket } from '../config/config.ts'
+import type { WorkspaceBucket } from '../config/agent-settings.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import { Pool, request } from '../platform/undici.ts'
 import { hashOf } from './limits.ts'

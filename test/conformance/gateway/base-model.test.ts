@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Deployment } from '../../../src/server/config/config.ts'
+import type { Deployment } from '../../../src/server/config/deployments.ts'
 import { everyProtocol, type SpokenProtocol } from '../../support/upstream/spoken-protocols.ts'
 import { afterCall, startPair, tool } from './setup.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Deployment, Protocols } from '../../../src/server/config/config.ts'
+import type { Deployment, Protocols } from '../../../src/server/config/deployments.ts'
 import type { Protocol } from '../../../src/server/config/protocols.ts'
 import { deploymentAt, startGatewayApp } from '../../support/gateway/gateway-app.ts'
 import { anthropicMessages } from '../../support/upstream/dialects/anthropic-messages.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import type { Deployment } from '../../../src/server/config/config.ts'
+import type { Deployment } from '../../../src/server/config/deployments.ts'
 import { deploymentAt, startGatewayApp } from '../../support/gateway/gateway-app.ts'
 import { type NextAnswer, startEndpointUpstream } from '../../support/upstream/endpoint-upstream.ts'
 

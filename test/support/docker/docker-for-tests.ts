@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import type { DockerSettings } from '../../../src/server/config/config.ts'
+import type { DockerSettings } from '../../../src/server/config/agent-settings.ts'
 import type { DriverSettings } from '../../../src/server/sandboxes/choose-driver.ts'
 import { lack } from '../service/lack.ts'
 import { type FakeEngine, fakeImage, startFakeEngine } from './fake-engine.ts'

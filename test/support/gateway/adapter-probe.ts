@@ -1,4 +1,4 @@
-import type { Deployment } from '../../../src/server/config/config.ts'
+import type { Deployment } from '../../../src/server/config/deployments.ts'
 import type { Call, CallKind, Outcome, Sink, UpstreamError } from '../../../src/server/gateway/core/call.ts'
 import { readRequest } from '../../../src/server/gateway/core/request.ts'
 import { createPassthrough } from '../../../src/server/gateway/passthrough/adapter.ts'

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
-import type { Config, Deployment, Hook, PriceSettings, RouterSettings } from '../../../src/server/config/config.ts'
+import type { Config, Hook } from '../../../src/server/config/config.ts'
+import type { Deployment, PriceSettings, RouterSettings } from '../../../src/server/config/deployments.ts'
 import { defaultPrices } from '../../../src/server/config/prices-of-file.ts'
 import { defaultRouter } from '../../../src/server/config/router-of-file.ts'
 import type { Target } from '../../../src/server/gateway/core/call.ts'

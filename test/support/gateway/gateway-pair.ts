@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
-import type { Deployment } from '../../../src/server/config/config.ts'
+import type { Deployment } from '../../../src/server/config/deployments.ts'
 import { readStream } from '../sessions/event-grammar.ts'
 import { type Script, startScriptedUpstream } from '../upstream/scripted-upstream.ts'
 import { deploymentAt, startGatewayApp } from './gateway-app.ts'

@@ -1,4 +1,4 @@
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import type { Protocol } from '../../config/protocols.ts'
 
 /** A model at a deployment whose provider has a batch API. */

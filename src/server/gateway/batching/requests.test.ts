@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
 import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway/gateway-app.ts'
 import { hookAt, startHookServer } from '../../../../test/support/gateway/hook-server.ts'
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import { masterCaller } from '../../http/caller.ts'
 import type { Call, Sink } from '../core/call.ts'
 

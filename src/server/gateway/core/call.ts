@@ -1,4 +1,4 @@
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import type { Protocol } from '../../config/protocols.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { CancelSignal } from '../../platform/cancel-signal.ts'

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../../contract/error-codes.ts'
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import type { Json } from '../../platform/json.ts'
 import type { Parts } from '../bytes/body-edit.ts'
 import type { UpstreamEvent } from './answer-event.ts'

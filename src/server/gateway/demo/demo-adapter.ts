@@ -1,5 +1,5 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import { newId } from '../../platform/ids.ts'
 import { type Attempt, drained, type FormatAdapter, type Outcome, type Sink } from '../core/call.ts'
 import { type AnswerWriter, type ClientFormat, clientContext } from '../core/client-format.ts'

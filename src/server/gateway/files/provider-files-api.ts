@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import { isOpenAiFormat } from '../../config/protocols.ts'
 import type { Target } from '../core/call.ts'
 import { ownHeaders } from '../upstream/headers.ts'

@@ -8,7 +8,7 @@ import {
   startByteServer,
   streamHead,
 } from '../../../../test/support/upstream/byte-server.ts'
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import type { CallKind, Outcome } from '../core/call.ts'
 import { carrierOf } from '../formats/gemini/carried-state.ts'
 import { noTokens } from '../tokens/token-counts.ts'

@@ -8,7 +8,7 @@ import {
   startByteServer,
   streamHead,
 } from '../../../../test/support/upstream/byte-server.ts'
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import type { Protocol } from '../../config/protocols.ts'
 import type { CallKind, Outcome } from '../core/call.ts'
 import { openAiChat, openAiEmbeddings, openAiResponses } from './openai.ts'

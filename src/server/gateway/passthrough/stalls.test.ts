@@ -5,7 +5,7 @@ import { probeMode } from '../../../../test/support/gateway/adapter-probe.ts'
 import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
 import { simpleRequest, streamed } from '../../../../test/support/gateway/gateway-pair.ts'
 import { startByteServer, streamHead } from '../../../../test/support/upstream/byte-server.ts'
-import type { UpstreamTimeouts } from '../../config/config.ts'
+import type { UpstreamTimeouts } from '../../config/deployments.ts'
 import type { Lookup } from '../../platform/outbound.ts'
 import { anthropicMessages as format } from './anthropic-messages.ts'
 

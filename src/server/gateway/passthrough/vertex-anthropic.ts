@@ -1,5 +1,5 @@
 import { anthropicError } from '../../../contract/errors.ts'
-import type { GoogleAccess } from '../../config/config.ts'
+import type { GoogleAccess } from '../../config/deployments.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isRecord } from '../../platform/json.ts'
 import { editTopLevel, joined } from '../bytes/body-edit.ts'

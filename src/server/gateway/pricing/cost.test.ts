@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Rates, TieredRate } from '../../config/config.ts'
+import type { Rates, TieredRate } from '../../config/deployments.ts'
 import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
 import { costOf, createAppliedRates } from './cost.ts'
 import { flatRate } from './rates.ts'

@@ -1,4 +1,4 @@
-import type { RateName, Rates } from '../../config/config.ts'
+import type { RateName, Rates } from '../../config/deployments.ts'
 import { usdOf } from '../../platform/usd.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 import { rateAt } from './rates.ts'

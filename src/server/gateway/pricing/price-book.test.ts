@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
-import type { Deployment, ImportedModel } from '../../config/config.ts'
+import type { Deployment, ImportedModel } from '../../config/deployments.ts'
 import { knownModels } from '../routing/known-models.ts'
 import { createPriceBook, pricingOf } from './price-book.ts'
 import { flatRate } from './rates.ts'

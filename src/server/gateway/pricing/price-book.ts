@@ -1,5 +1,5 @@
 import type { ModelPricing } from '../../../contract/models.ts'
-import type { Deployment, ImportedModel, PriceSettings, Rates } from '../../config/config.ts'
+import type { Deployment, ImportedModel, PriceSettings, Rates } from '../../config/deployments.ts'
 import { baseModelOf, type DeployedModel } from '../core/call.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 import { type AppliedRates, createAppliedRates } from './cost.ts'

@@ -1,4 +1,4 @@
-import type { RateName, Rates, TieredRate, TokenPrices } from '../../config/config.ts'
+import type { RateName, Rates, TieredRate, TokenPrices } from '../../config/deployments.ts'
 import type { TablePeriod, TableRate } from './price-table.ts'
 
 /** Returns a rate without tiers. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import { usdOf } from '../../platform/usd.ts'
 import type { CallKind, Units } from '../core/call.ts'
 import { noTokens } from '../tokens/token-counts.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway/gateway-app.ts'
 import { startScriptedUpstream } from '../../../../test/support/upstream/scripted-upstream.ts'
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 
 const usage = {
   input_tokens: 1_000,

@@ -1,4 +1,4 @@
-import type { RateName, TieredRate } from '../../config/config.ts'
+import type { RateName, TieredRate } from '../../config/deployments.ts'
 import type { Protocol } from '../../config/protocols.ts'
 import { usdOf } from '../../platform/usd.ts'
 import { baseModelOf, type DeployedModel, type Units } from '../core/call.ts'

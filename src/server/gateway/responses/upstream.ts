@@ -1,4 +1,4 @@
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import { withoutEchoes } from '../../platform/echoes.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type Json, jsonOr, recordOf, textIn } from '../../platform/json.ts'

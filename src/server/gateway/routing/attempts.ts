@@ -1,5 +1,5 @@
 import type { DeploymentState } from '../../../contract/models.ts'
-import type { CooldownSettings, Deployment } from '../../config/config.ts'
+import type { CooldownSettings, Deployment } from '../../config/deployments.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
 import { every } from '../../platform/timers.ts'

@@ -1,4 +1,4 @@
-import type { CooldownSettings, Deployment } from '../../config/config.ts'
+import type { CooldownSettings, Deployment } from '../../config/deployments.ts'
 
 /** Whether calls may use a deployment now. `probe`: one call may try it after its cooldown. `closed`: no call may. */
 export type Gate = 'open' | 'probe' | 'closed'

@@ -1,6 +1,6 @@
 import type { Deployment as DeploymentRecord } from '../../../contract/deployments.ts'
 import type { DeploymentState } from '../../../contract/models.ts'
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import type { DeployedModel } from '../core/call.ts'
 import { demoDeployment } from '../demo/demo-adapter.ts'
 import { pricingOf } from '../pricing/price-book.ts'

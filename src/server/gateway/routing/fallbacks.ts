@@ -1,4 +1,4 @@
-import type { Fallbacks, RouterSettings } from '../../config/config.ts'
+import type { Fallbacks, RouterSettings } from '../../config/deployments.ts'
 
 /** Why a group did not serve a call: its retries are used up, or only another model can serve the call. */
 export type FallbackReason = 'exhausted' | 'context_window' | 'policy'

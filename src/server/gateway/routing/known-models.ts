@@ -1,4 +1,4 @@
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import type { Protocol } from '../../config/protocols.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { DeployedModel } from '../core/call.ts'

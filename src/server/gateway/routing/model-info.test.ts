@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway/gateway-app.ts'
 import type { ModelInfo } from '../../../contract/models.ts'
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 
 const address = 'http://secret-host.internal:9999'
 const at = (id: string, changes: Partial<Deployment>) =>

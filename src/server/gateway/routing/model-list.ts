@@ -1,5 +1,5 @@
 import type { Model } from '../../../contract/models.ts'
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import { invalid } from '../../platform/errors.ts'
 import { baseModelOf, type DeployedModel } from '../core/call.ts'
 import type { PriceBook } from '../pricing/price-book.ts'

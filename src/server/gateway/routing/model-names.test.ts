@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway/gateway-app.ts'
 import { openaiResponses } from '../../../../test/support/upstream/dialects/openai-responses.ts'
 import { startScriptedUpstream } from '../../../../test/support/upstream/scripted-upstream.ts'
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 
 const upstream = await startScriptedUpstream({ script: [{ text: 'Hello' }], dialect: openaiResponses })
 after(() => upstream.stop())

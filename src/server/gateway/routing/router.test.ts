@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway/gateway-app.ts'
 import type { Answer } from '../../../../test/support/upstream/scripted-answer.ts'
 import { type Script, startScriptedUpstream } from '../../../../test/support/upstream/scripted-upstream.ts'
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import { pause } from '../../platform/timers.ts'
 
 const ask = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }

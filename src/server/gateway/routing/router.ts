@@ -1,4 +1,4 @@
-import type { RouterSettings } from '../../config/config.ts'
+import type { RouterSettings } from '../../config/deployments.ts'
 import { AppError } from '../../platform/errors.ts'
 import { pause } from '../../platform/timers.ts'
 import type { Attempt, Call, DiscardedAnswer, Outcome, ParsedRequest, Sink, Target } from '../core/call.ts'

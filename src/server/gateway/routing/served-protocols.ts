@@ -1,4 +1,4 @@
-import type { Protocols } from '../../config/config.ts'
+import type { Protocols } from '../../config/deployments.ts'
 import type { Protocol } from '../../config/protocols.ts'
 import { baseModelOf, type DeployedModel } from '../core/call.ts'
 

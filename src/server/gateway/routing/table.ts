@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Config, Deployment } from '../../config/config.ts'
+import type { Config } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import type { KeyAccess } from '../../http/caller.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
 import { type CallKind, type DeployedModel, isCount } from '../core/call.ts'

@@ -1,4 +1,4 @@
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import { isOpenAiFormat, type Protocol, protocols } from '../../config/protocols.ts'
 import type { Target } from '../core/call.ts'
 import { signAws, type Unsigned } from './aws-signature.ts'

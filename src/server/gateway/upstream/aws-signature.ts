@@ -1,5 +1,5 @@
 import type { Method } from '../../../contract/route.ts'
-import type { AwsAccess } from '../../config/config.ts'
+import type { AwsAccess } from '../../config/deployments.ts'
 import { joined, type Parts } from '../bytes/body-edit.ts'
 
 /** Request without its credential. */

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../../contract/error-codes.ts'
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import { withoutEchoes } from '../../platform/echoes.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isRecord, jsonOr, nonEmptyText } from '../../platform/json.ts'

@@ -1,5 +1,5 @@
 import { sign } from 'node:crypto'
-import type { GoogleServiceAccount } from '../../config/config.ts'
+import type { GoogleServiceAccount } from '../../config/deployments.ts'
 import { AppError } from '../../platform/errors.ts'
 import { jsonOr, recordOf } from '../../platform/json.ts'
 import type { Outbound } from '../../platform/outbound.ts'

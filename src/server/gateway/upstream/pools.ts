@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import type { Outbound } from '../../platform/outbound.ts'
 import { errors, Pool } from '../../platform/undici.ts'
 

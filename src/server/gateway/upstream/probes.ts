@@ -1,4 +1,4 @@
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import { modelPath } from './bedrock.ts'
 
 /** Request that shows whether an upstream accepts a credential. */

@@ -1,4 +1,4 @@
-import type { Deployment } from '../../config/config.ts'
+import type { Deployment } from '../../config/deployments.ts'
 import { isLongEnough, type WholeEchoes, wholeEchoes, wholeWritings } from '../../platform/echoes.ts'
 
 const mark = Buffer.from('[secret]')

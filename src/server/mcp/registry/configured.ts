@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ConfiguredMcpServer } from '../../config/config.ts'
+import type { ConfiguredMcpServer } from '../../config/agent-settings.ts'
 import { maskedHeaders } from './credentials.ts'
 import type { RegisteredServer } from './server.ts'
 

@@ -1,5 +1,5 @@
 import type { McpAuthType, Oauth2Flow } from '../../../contract/mcp.ts'
-import type { StdioCommand } from '../../config/config.ts'
+import type { StdioCommand } from '../../config/agent-settings.ts'
 import type { KeyAccess } from '../../http/caller.ts'
 
 /** Secrets of a server. They are sent only to the host of its address, and to its token endpoint. Security: S25. */

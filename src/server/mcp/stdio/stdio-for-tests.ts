@@ -1,4 +1,4 @@
-import type { ConfiguredMcpServer, StdioCommand } from '../../config/config.ts'
+import type { ConfiguredMcpServer, StdioCommand } from '../../config/agent-settings.ts'
 
 /** Returns a program of the configuration file. */
 export const serverWith = (serverName: string, stdio: Partial<StdioCommand>): ConfiguredMcpServer => ({

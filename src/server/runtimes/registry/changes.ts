@@ -1,6 +1,6 @@
 import type { ApiSpec, CredentialWrite, HarnessCreate, HarnessUpdate } from '../../../contract/runtimes.ts'
 import type { Audit } from '../../audit/audit.ts'
-import type { ConfiguredHarness } from '../../config/config.ts'
+import type { ConfiguredHarness } from '../../config/agent-settings.ts'
 import { isUnsendable } from '../../config/providers.ts'
 import { isBuiltInRuntime, runtimeSpecs } from '../../config/runtime-specs.ts'
 import type { RunSql } from '../../db/once.ts'

@@ -1,5 +1,5 @@
 import type { ApiSpec } from '../../../contract/runtimes.ts'
-import type { ConfiguredHarness } from '../../config/config.ts'
+import type { ConfiguredHarness } from '../../config/agent-settings.ts'
 import { runtimeSpecs } from '../../config/runtime-specs.ts'
 import { masked } from '../../platform/mask.ts'
 import { blockedReasonFor } from '../../platform/outbound.ts'

@@ -1,4 +1,4 @@
-import type { GitHost } from '../../config/config.ts'
+import type { GitHost } from '../../config/agent-settings.ts'
 import { basicAuthorization } from '../../platform/authorization.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Vault } from '../../vault/vault.ts'

@@ -1,5 +1,5 @@
 import type { PullRequest } from '../../../contract/repositories.ts'
-import type { GitHost, GitHostType } from '../../config/config.ts'
+import type { GitHost, GitHostType } from '../../config/agent-settings.ts'
 import { withoutEchoes } from '../../platform/echoes.ts'
 import { jsonOr, recordOf } from '../../platform/json.ts'
 import { blockedReasonFor, type Outbound, OutboundBlocked } from '../../platform/outbound.ts'

@@ -1,6 +1,6 @@
 import type { NewEvent } from '../../../contract/events.ts'
 import type { PullRequest, SessionRepository } from '../../../contract/repositories.ts'
-import type { GitHost } from '../../config/config.ts'
+import type { GitHost } from '../../config/agent-settings.ts'
 import { isLongEnough } from '../../platform/echoes.ts'
 import { AppError } from '../../platform/errors.ts'
 import { recordOf } from '../../platform/json.ts'

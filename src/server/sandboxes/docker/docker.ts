@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { chown, mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { DockerSettings } from '../../config/config.ts'
+import type { DockerSettings } from '../../config/agent-settings.ts'
 import { listOf, recordOf } from '../../platform/json.ts'
 import { boundedOutput } from '../bounded-output.ts'
 import { resultOf } from '../limited-process.ts'

@@ -1,4 +1,4 @@
-import type { KubernetesSandbox } from '../../config/config.ts'
+import type { KubernetesSandbox } from '../../config/agent-settings.ts'
 import { type Json, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 import { pause } from '../../platform/timers.ts'
 import type { SandboxLimits } from '../sandbox.ts'

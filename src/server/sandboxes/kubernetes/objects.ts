@@ -1,4 +1,4 @@
-import type { KubernetesSandbox } from '../../config/config.ts'
+import type { KubernetesSandbox } from '../../config/agent-settings.ts'
 import { commandEnvironment, homeRoot, type SandboxLimits, workspaceRoot } from '../sandbox.ts'
 import { containerName } from './exec.ts'
 import { processOne } from './scripts.ts'

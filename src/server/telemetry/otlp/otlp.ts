@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { apiVersion } from '../../../contract/api.ts'
-import type { OtlpSettings } from '../../config/config.ts'
+import type { OtlpSettings } from '../../config/export-settings.ts'
 import type { Log, LogStream } from '../../platform/log.ts'
 import type { Attributes } from '../../platform/otlp.ts'
 import { createOutbound } from '../../platform/outbound.ts'

@@ -1,4 +1,4 @@
-import type { SearchProvider, WebSearchSettings } from '../../config/config.ts'
+import type { SearchProvider, WebSearchSettings } from '../../config/agent-settings.ts'
 import { wholeEchoes } from '../../platform/echoes.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
 import { isRecord, jsonOr, recordOf, recordsOf, textOf } from '../../platform/json.ts'

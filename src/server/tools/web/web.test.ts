@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, createServer as createSocketServer } from 'node:net'
 import { after, test } from 'node:test'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import type { WebSearchSettings } from '../../config/config.ts'
+import type { WebSearchSettings } from '../../config/agent-settings.ts'
 import { createOutbound, type Lookup } from '../../platform/outbound.ts'
 import { quiet } from '../../sandboxes/sandboxes-for-tests.ts'
 import { defaultToolLimits } from '../tool.ts'

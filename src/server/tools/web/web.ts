@@ -1,4 +1,4 @@
-import type { WebSearchSettings } from '../../config/config.ts'
+import type { WebSearchSettings } from '../../config/agent-settings.ts'
 import { ByteGate } from '../../platform/byte-gate.ts'
 import { invalid } from '../../platform/errors.ts'
 import type { Outbound } from '../../platform/outbound.ts'

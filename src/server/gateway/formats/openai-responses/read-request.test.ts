@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deploymentAt, targetAt } from '../../../../../test/support/gateway/gateway-app.ts'
-import type { Deployment } from '../../../config/config.ts'
+import type { Deployment } from '../../../config/deployments.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { degradedHeader } from '../../core/degradations.ts'
 import { responsesClient } from './read-request.ts'
