@@ -1,7 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import type { Config, Environment, Overrides } from './config/config.ts'
 import type { KubernetesSandbox } from './config/agent-settings.ts'
+import type { Config, Environment, Overrides } from './config/config.ts'
 import { ConfigError, loadConfig } from './config/load.ts'
 import { createPool } from './db/connect.ts'
 import { packagedBuild } from './db/embedded/binaries.ts'

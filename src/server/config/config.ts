@@ -1,6 +1,14 @@
 import type { RequestLogSettings } from '../platform/request-log.ts'
+import type {
+  ConfiguredHarness,
+  ConfiguredMcpServer,
+  GitHost,
+  SandboxConfig,
+  ToolSettings,
+  WebSearchSettings,
+  WorkspaceSettings,
+} from './agent-settings.ts'
 import type { Deployment, PriceSettings, RouterSettings } from './deployments.ts'
-import type { ConfiguredHarness, ConfiguredMcpServer, GitHost, SandboxConfig, ToolSettings, WebSearchSettings, WorkspaceSettings } from './agent-settings.ts'
 import type { LogSinkSettings, MetricsSettings, TelemetrySettings } from './export-settings.ts'
 
 /** HTTP endpoint that allows, blocks or changes model calls before or after they are made. */

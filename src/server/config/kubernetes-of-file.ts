@@ -1,5 +1,5 @@
-import type { Environment } from './config.ts'
 import type { KubernetesAccess, KubernetesSandbox } from './agent-settings.ts'
+import type { Environment } from './config.ts'
 import type { KubernetesBlock } from './sandbox-shape.ts'
 import type { ReportAt } from './yaml-shape.ts'
 

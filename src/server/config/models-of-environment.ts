@@ -1,5 +1,5 @@
-import type { Deployment } from './deployments.ts'
 import type { Environment } from './config.ts'
+import type { Deployment } from './deployments.ts'
 import {
   defaultTimeouts,
   deploymentId,

@@ -1,7 +1,13 @@
 import { blockedReasonFor, createOutbound } from '../platform/outbound.ts'
-import type { ConfiguredHarness, ConfiguredMcpServer, GitHost, WebSearchSettings, WorkspaceBucket } from './agent-settings.ts'
-import type { Deployment } from './deployments.ts'
+import type {
+  ConfiguredHarness,
+  ConfiguredMcpServer,
+  GitHost,
+  WebSearchSettings,
+  WorkspaceBucket,
+} from './agent-settings.ts'
 import type { Hook, OidcSettings } from './config.ts'
+import type { Deployment } from './deployments.ts'
 import type { LogSinkSettings } from './export-settings.ts'
 
 /** Returns warnings about deployments with blocked or insecure addresses. */
