@@ -6,7 +6,7 @@ import { AppError, invalid } from '../../platform/errors.ts'
 import { boundaryOf } from '../../platform/form-data.ts'
 import { type FormPart, formParts } from '../../platform/form-parts.ts'
 import { addText } from '../../platform/form-texts.ts'
-import { isZip, unzip } from '../../platform/zip-read.ts'
+import { isZip, unzip } from '../../platform/zip.ts'
 import { type SkillFolder, skillFolderOf, type UploadedFile } from './skill-folder.ts'
 
 interface Form {
