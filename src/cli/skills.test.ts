@@ -33,16 +33,28 @@ test('skills ls prints one skill per line', async () => {
   assert.equal(seen[0]?.call, 'GET /api/v1/skills?limit=2')
 })
 
-test('skills import sends the SKILL.md of a folder unchanged and reports other files', async t => {
-  const folder = await folderOf(t, { 'SKILL.md': '---\nname: a\n---\nB\n', 'scripts/run.sh': 'x' })
-  const { fetch, seen } = scriptedService({ 'POST /api/v1/skills/import': () => Response.json(record('skill_1', 'a')) })
-  const { code, stdout, stderr } = await runLine(['skills', 'import', folder], { fetch })
+/** A service that keeps the names of the files of each upload. */
+function uploadService() {
+  const uploads: [name: string, text: string][][] = []
+  const { fetch } = scriptedService({
+    'GET /api/v1/skills/skill_1': () => Response.json(record('skill_1', 'a')),
+    async 'POST /v1/skills'({ form }) {
+      const files = form?.getAll('files[]') as File[]
+      uploads.push(await Promise.all(files.map(async file => [file.name, await file.text()] as [string, string])))
+      return Response.json({ id: 'skill_1' })
+    },
+  })
+  return { fetch, uploads }
+}
+
+test('skills import uploads a folder with its files, and says what it left out', async t => {
+  const files = { 'one/SKILL.md': '---\nname: a\n---\nB\n', 'one/scripts/run.sh': 'x', 'one/.git/HEAD': 'x' }
+  const folder = await folderOf(t, files)
+  const { fetch, uploads } = uploadService()
+  const { code, stdout, stderr } = await runLine(['skills', 'import', join(folder, 'one')], { fetch })
   assert.deepEqual([code, stdout], [0, 'skill_1  a\n'])
-  assert.match(stderr, /imported only SKILL\.md.* 1 other/)
-  assert.deepEqual(
-    seen.map(({ body }) => body),
-    [{ text: '---\nname: a\n---\nB\n' }],
-  )
+  assert.match(stderr, /left out \.git/)
+  assert.deepEqual(uploads, [Object.entries(files).slice(0, 2)])
 })
 
 test('skills import imports every skill of a folder of skills, ordered by name', async t => {
@@ -52,12 +64,9 @@ test('skills import imports every skill of a folder of skills, ordered by name',
     'c/README.md': 'no skill',
     'README.md': 'x',
   })
-  const { fetch, seen } = scriptedService({ 'POST /api/v1/skills/import': () => Response.json(record('skill_1', 'a')) })
+  const { fetch, uploads } = uploadService()
   const { stdout } = await runLine(['skills', 'import', folder, '--json'], { fetch })
-  assert.deepEqual(
-    seen.map(({ body }) => body),
-    [{ text: 'A' }, { text: 'B' }],
-  )
+  assert.deepEqual(uploads, [[['a/SKILL.md', 'A']], [['b/SKILL.md', 'B']]])
   assert.equal(JSON.parse(stdout).data.length, 2)
 })
 

@@ -1,5 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { openAsBlob } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
 import type { Client } from '../client/client.ts'
 import type { Skill } from '../contract/skills.ts'
 import type { ListArguments } from './agents.ts'
@@ -27,7 +28,7 @@ export async function listSkills(client: Client, { limit, cursor }: ListArgument
   return exitCodes.ok
 }
 
-/** `skills import`: imports the SKILL.md of a folder, or of its subfolders; prints the new ids. */
+/** `skills import`: uploads a folder with a SKILL.md, or its subfolders that have one; prints the new ids. */
 export async function importSkills(
   client: Client,
   { folder }: { readonly folder: string },
@@ -36,38 +37,50 @@ export async function importSkills(
   const found = await skillFolders(folder)
   if (found.length === 0) throw new CommandFailed(`no SKILL.md in ${folder} or its subfolders`, exitCodes.usage)
   const made: Skill[] = []
-  for (const { path, others } of found) {
-    const skill = await client.skills.import({ body: { text: await readFile(join(path, 'SKILL.md'), 'utf8') } })
+  for (const path of found) {
+    const { form, leftOut } = await formOf(path)
+    const { id } = await client.skillFolders.create({}, { form })
+    const skill = await client.skills.get({ params: { skill_id: id } })
     made.push(skill)
     out.line(skill.id, '  ', plainLine(skill.name, 60))
-    if (others > 0)
-      out.note(dim(`${path}: imported only SKILL.md; references to the ${others} other files will not work`))
+    if (leftOut.length > 0) out.note(dim(`${path}: left out ${plainLine(leftOut.join(', '), 200)}`))
   }
   out.data({ data: made })
   return exitCodes.ok
 }
 
-interface SkillFolder {
-  readonly path: string
-  /** Number of other entries in the folder. */
-  readonly others: number
+/** Returns the folder as a form. Hidden files and what is not a regular file are left out. */
+async function formOf(folder: string): Promise<{ form: FormData; leftOut: readonly string[] }> {
+  const top = basename(resolve(folder))
+  const form = new FormData()
+  const leftOut: string[] = []
+  const add = async (below: string): Promise<void> => {
+    const entries = await readdir(join(folder, below), { withFileTypes: true })
+    for (const entry of entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
+      const path = below === '' ? entry.name : `${below}/${entry.name}`
+      if (!entry.name.startsWith('.') && entry.isDirectory()) await add(path)
+      else if (!entry.name.startsWith('.') && entry.isFile())
+        form.append('files[]', await openAsBlob(join(folder, path)), `${top}/${path}`)
+      else leftOut.push(path)
+    }
+  }
+  await add('')
+  return { form, leftOut }
 }
 
-async function skillFolders(folder: string): Promise<SkillFolder[]> {
+async function skillFolders(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     throw new CommandFailed(`cannot read folder ${folder}: ${error.code ?? error.message}`, exitCodes.usage)
   })
-  const here = skillIn(folder, entries)
-  if (here.length > 0) return here
-  const folders = entries.filter(entry => entry.isDirectory()).map(({ name }) => join(folder, name))
-  const below = await Promise.all(
-    folders.sort().map(async path => skillIn(path, await readdir(path, { withFileTypes: true }))),
-  )
-  return below.flat()
+  if (hasSkill(entries)) return [folder]
+  const found: string[] = []
+  for (const path of entries.flatMap(entry => (entry.isDirectory() ? [join(folder, entry.name)] : [])).sort())
+    if (hasSkill(await readdir(path, { withFileTypes: true }))) found.push(path)
+  return found
 }
 
-const skillIn = (path: string, entries: readonly { readonly name: string }[]): SkillFolder[] =>
-  entries.some(({ name }) => name === 'SKILL.md') ? [{ path, others: entries.length - 1 }] : []
+const hasSkill = (entries: readonly { readonly name: string }[]): boolean =>
+  entries.some(({ name }) => name === 'SKILL.md')
 
 interface AttachArguments {
   readonly agentId: string

@@ -7,6 +7,8 @@ import { maxSkillNameLength } from './skills.ts'
 /** Limits of one upload, unpacked. */
 export const maxSkillFiles = 500
 export const maxSkillFileBytes = 30_000_000
+/** Of each file. */
+export const maxFileInSkillBytes = 10 * 1024 * 1024
 
 /** Skill of the library in Anthropic’s format. */
 export const AnthropicSkill = named(
@@ -98,7 +100,7 @@ const VersionPath = Type.Object({
   version: Type.String({ description: 'Number or id of the version' }),
 })
 const files = Type.Array(Type.String({ format: 'binary' }), {
-  description: `Parts \`files[]\` named like \`my-skill/SKILL.md\`, all in one folder with a \`SKILL.md\`; or one zip archive of it. At most ${maxSkillFiles} files, 30 MB together`,
+  description: `Parts \`files[]\` named like \`my-skill/SKILL.md\`, all in one folder with a \`SKILL.md\`; or one zip archive of it. At most ${maxSkillFiles} files of 10 MiB each, 30 MB together`,
 })
 const base = { access: 'key', errorShape: 'by-header' } as const
 const upload = { ...base, method: 'POST', consumes: 'multipart/form-data', bodyLimit: 32_000_000 } as const

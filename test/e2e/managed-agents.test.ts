@@ -146,9 +146,9 @@ for (const [version, Anthropic] of [
     assert.deepEqual([archive.toString('latin1', 0, 2), archive.includes('terse/scripts/a.py')], ['PK', true])
 
     const pinned = { type: 'custom' as const, skill_id: made.id, version: made.latest_version_id }
-    const fields = { name: 'Ada', model: 'scripted', system: 'Be brief.', skills: [pinned] }
+    const fields = { name: 'Ada', model: 'scripted', system: 'Be brief.', skills: [pinned], tools: [toolset] }
     const { data: agent, response } = await agents.create(fields).withResponse()
-    assert.deepEqual([agent.skills, response.headers.get('x-switchyard-ignored')], [[pinned], 'skills[0].files'])
+    assert.deepEqual([agent.skills, response.headers.get('x-switchyard-ignored')], [[pinned], null])
     const systemOf = async (id: string) =>
       (await send(service, `GET /api/agents/${id}`)).json<{ system: string }>().system
     assert.match(await systemOf(agent.id), /\nOne\.$/)
@@ -157,7 +157,13 @@ for (const [version, Anthropic] of [
     const overrides = { type: 'agent_with_overrides' as const, id: agent.id, skills: [other] }
     const started = await sessions.create({ agent: overrides, environment_id }).withResponse()
     assert.deepEqual(started.data.agent.skills, [other])
-    assert.equal(started.response.headers.get('x-switchyard-ignored'), 'agent.skills[0].files')
+    assert.equal(started.response.headers.get('x-switchyard-ignored'), null)
+    const run = saying(bash('cat .switchyard/skills/terse/scripts/a.py'), { text: 'Done.' })
+    await sessions.events.send(started.data.id, { events: [message(run)] })
+    const [result] = (await streamed(started.data.id, isIdle)).filter(({ type }) => type === 'agent.tool_result')
+    assert.match(JSON.stringify(result), /print\(1\)/)
+    const asked = JSON.stringify(upstream.requests.at(-1)?.body)
+    assert.match(asked, /- \.switchyard\/skills\/terse: SKILL\.md, scripts\/a\.py/)
     await assert.rejects(
       newAgent({ skills: [{ ...pinned, version: '7' }] }),
       /skills\[0\]\.version: skill .* no version 7/,

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Pool } from 'pg'
+import type { Agent } from '../../contract/agents.ts'
 import type { Session } from '../../contract/sessions.ts'
 import { createAgents } from '../agents/agents.ts'
 import { serveAgents } from '../agents/routes.ts'
@@ -66,8 +67,9 @@ export function composeAgents(needs: Needs) {
     skillsFor: (caller: Caller, wanted: readonly WantedSkill[]) => skillsFor(caller, wanted, { skills, versions }),
     serve(app: FastifyInstance) {
       serveAgents(app, { agents, lastSessions: needs.lastSessions })
-      const hasOtherFiles = (id: string, caller: Caller) => versions.hasOtherFiles(id, undefined, caller)
-      serveSkills(app, { skills, attachments, hasOtherFiles })
+      const lacksFiles = async (id: string, { harness }: Agent, caller: Caller) =>
+        (await runtimes.find(harness))?.workspace === undefined && versions.hasOtherFiles(id, undefined, caller)
+      serveSkills(app, { skills, attachments, lacksFiles })
       serveSkillFolders(app, { skills, versions })
     },
   }

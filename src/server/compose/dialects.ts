@@ -97,6 +97,7 @@ export function composeDialects(needs: Needs) {
     times: agentTimesStore(pool),
     skillsAmong: needs.skillsFor,
     blocks,
+    takesSkillFiles: async runtime => (await needs.runtimes.find(runtime))?.workspace !== undefined,
   })
   const environments = createEnvironments({ pool, store: environmentStore(pool), audit })
   const sessionDetails = sessionDetailsStore(pool)

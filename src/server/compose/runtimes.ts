@@ -41,10 +41,13 @@ import { runtimeStore } from '../runtimes/registry/store.ts'
 import type { Cloning } from '../runtimes/repositories/with-repository.ts'
 import type { Runtime, RuntimeKind } from '../runtimes/runtime.ts'
 import { withSetup } from '../runtimes/with-setup.ts'
+import { withSkillFiles } from '../runtimes/with-skill-files.ts'
 import { createSandboxCheck } from '../sandboxes/check-sandbox.ts'
 import type { Sandboxes } from '../sandboxes/sandboxes.ts'
 import { createSandboxMark, type SandboxMark } from '../sessions/sandbox-mark.ts'
 import { sessionStore } from '../sessions/session-store.ts'
+import { createAttachedFolders } from '../skills/versions/skill-folders.ts'
+import { skillVersionStore } from '../skills/versions/version-store.ts'
 import { createWeb } from '../tools/web/web.ts'
 
 interface Needs {
@@ -109,10 +112,16 @@ export function composeRuntimes(needs: Needs) {
 
   const cloning = needs.cloning(sandboxes, markSandboxRunning)
   const redaction = createNetworkRedaction(needs.sessionSecrets)
-  // The set-up runs before the clone, which needs the image of the agent.
+  const attachedFolders = createAttachedFolders(skillVersionStore(pool))
+  const withSkills = (runtime: Runtime): Runtime =>
+    withSkillFiles(runtime, {
+      foldersOf: (session, principal) => attachedFolders(session, [session.owner_id, principal ?? '']),
+      filesOf: async session => (await sandboxes.open(session.id, session)).files,
+    })
+  // The set-up runs before the clone, which needs the image of the agent, and the clone before other files are written.
   const prepared = (runtime: Runtime): Runtime => (runtime.workspace ? withSetup(runtime, sandboxes) : runtime)
   const inSandbox = (kind: RuntimeKind): RuntimeKind => {
-    const cloned = cloning.kind(kind)
+    const cloned = cloning.kind({ ...kind, connect: endpoint => withSkills(kind.connect(endpoint)) })
     return redaction.kind({ ...cloned, connect: endpoint => prepared(cloned.connect(endpoint)) })
   }
   const web = createWeb({ guard, searchSettings: needs.webSearch })
@@ -134,7 +143,7 @@ export function composeRuntimes(needs: Needs) {
     recordingOf: replayStore(pool).recordingOf,
     log,
   })
-  const builtin = redaction.runtime(prepared(cloning.runtime(ownRuntime)))
+  const builtin = redaction.runtime(prepared(cloning.runtime(withSkills(ownRuntime))))
   const runtimeKinds: readonly RuntimeKind[] = [
     inSandbox(acpKind({ programs, sandboxes, markSandboxRunning, memories, mcp: needs.agentMcp, log })),
     cursorKind({ outbound, memories: memories.block }),

@@ -45,11 +45,12 @@ export function createAgentContext({ agents, findAgents, describe }: Deps) {
   }
 }
 
-const newSession = ({ id, owner_id, system, tools, config }: StoredAgent): RunSession => ({
+const newSession = ({ id, owner_id, system, skills, tools, config }: StoredAgent): RunSession => ({
   id: '',
   owner_id: owner_id ?? '',
   agent_id: id,
   system,
+  skills,
   tools,
   config,
   environment: {},

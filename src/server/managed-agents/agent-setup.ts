@@ -21,7 +21,7 @@ export interface FoundSkill {
   readonly content: string
   /** As the setup names it; undefined: the default version. */
   readonly version?: string | undefined
-  /** True for a folder with other files than SKILL.md, which agents do not get. */
+  /** True for a folder with other files than SKILL.md. */
   readonly hasOtherFiles?: boolean
 }
 
@@ -113,13 +113,13 @@ function withPrompt(agent: Carrier, { system, skills }: Setup, { blocks, found }
   return { system: base.system + remaining.map(({ block }: AttachedSkill) => block).join(''), skills: remaining }
 }
 
-/** Returns the skills that our library does not have; external runtimes may have them. */
-/** Returns the names of the skills of a setup whose other files its agent does not get. */
+/** Returns the names of the skills of a setup that have other files than SKILL.md. */
 export function ignoredFiles(setup: Setup, found: readonly FoundSkill[]): string[] {
   const folders = new Set(found.filter(skill => skill.hasOtherFiles).map(({ id }) => id))
   return wantedSkills(setup).flatMap(({ id, field }) => (folders.has(id) ? [`${field}.files`] : []))
 }
 
+/** Returns the skills that our library does not have; external runtimes may have them. */
 const unknownSkills = (skills: readonly ManagedSkill[] | null, found: readonly FoundSkill[]): ManagedSkill[] =>
   (skills ?? [])
     .filter(({ skill_id }) => found.every(({ id }) => id !== skill_id))

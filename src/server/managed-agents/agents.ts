@@ -40,6 +40,8 @@ interface Deps {
   /** Returns those of the given skills that exist in the caller's library. Throws `invalid_request` for other versions. */
   readonly skillsAmong: (caller: Caller, wanted: readonly WantedSkill[]) => Promise<readonly FoundSkill[]>
   readonly blocks: SkillBlocks
+  /** True for a runtime whose agents get the files of skills. */
+  readonly takesSkillFiles: (runtime: string) => Promise<boolean>
 }
 
 /** Our agents as objects of the Managed Agents dialect, with the records, ids and versions of `/api/agents`. */
@@ -48,7 +50,7 @@ export type ManagedAgents = ReturnType<typeof createManagedAgents>
 /** Key of `metadata` that names the runtime of a new agent, which the dialect has no field for. */
 export const runtimeKey = 'switchyard_runtime'
 
-export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps) {
+export function createManagedAgents({ agents, times, skillsAmong, blocks, takesSkillFiles }: Deps) {
   /** Returns an agent as an object; those that it may call with the version that runs. */
   async function shown(agent: StoredAgent, changed: AgentTimes): Promise<ManagedAgent> {
     const multiagent = await shownMultiagent(agent.config, async (id, wanted) => {
@@ -82,6 +84,10 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
     return wanted.length === 0 ? [] : skillsAmong(caller, wanted)
   }
 
+  /** Returns the names of the skills of a setup whose files an agent of the runtime does not get. */
+  const ignoredFilesOf = async (setup: Setup, runtime: unknown, caller: Caller): Promise<string[]> =>
+    (await takesSkillFiles(String(runtime))) ? [] : ignoredFiles(setup, await foundFor(setup, caller))
+
   /** Throws `invalid_request` for tools and MCP servers that the agent's runtime cannot call. */
   async function checkSetup({ tools, mcp_servers: servers }: Setup, { config, caller }: Checked): Promise<void> {
     const write = { ...(tools && { tools: [...tools] }), ...(servers && { config: { mcp_servers: servers } }) }
@@ -100,13 +106,14 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
 
   return {
     foundFor,
+    ignoredFilesOf,
     checkSetup,
 
     /** Returns the names of settings that an agent ignores: those of its runtime, and files of the skills of a setup. */
-    ignored: async (id: string, setup: Setup, caller: Caller): Promise<string[]> => [
-      ...(await agents.ignored(await agents.get(id, caller))),
-      ...ignoredFiles(setup, await foundFor(setup, caller)),
-    ],
+    async ignored(id: string, setup: Setup, caller: Caller): Promise<string[]> {
+      const agent = await agents.get(id, caller)
+      return [...(await agents.ignored(agent)), ...(await ignoredFilesOf(setup, agent.config['runtime'], caller))]
+    },
 
     async get(id: string, version: number | undefined, caller: Caller): Promise<ManagedAgent> {
       if (version === undefined) return presentOne(await agents.get(id, caller))

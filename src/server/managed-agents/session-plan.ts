@@ -2,14 +2,14 @@ import type { ManagedSessionCreate } from '../../contract/managed-sessions.ts'
 import type { AgentStore } from '../agents/store.ts'
 import type { Caller } from '../http/caller.ts'
 import { notFound } from '../platform/errors.ts'
-import { ignoredFiles, type SkillBlocks } from './agent-setup.ts'
+import type { SkillBlocks } from './agent-setup.ts'
 import { type ManagedAgents, runtimeKey } from './agents.ts'
 import type { Environments } from './environments.ts'
 import { firstText, overridesOf, repositoryOf, type WantedAgent, wantedAgent } from './session-write.ts'
 
 export interface SessionPlanDeps {
   readonly agents: Pick<AgentStore, 'find' | 'version'>
-  readonly managedAgents: Pick<ManagedAgents, 'foundFor' | 'checkSetup'>
+  readonly managedAgents: Pick<ManagedAgents, 'foundFor' | 'ignoredFilesOf' | 'checkSetup'>
   readonly environments: Pick<Environments, 'forSession'>
   readonly blocks: SkillBlocks
 }
@@ -27,8 +27,8 @@ export function createSessionPlan({ agents, managedAgents, environments, blocks 
     const config = { ...chosen.config, runtime: runtime ?? chosen.config['runtime'] }
     await managedAgents.checkSetup(setup, { config, caller })
     const found = await managedAgents.foundFor(setup, caller)
-    const ignored = ignoredFiles(setup, found).map(field => `agent.${field}`)
-    return { changes: overridesOf(chosen, setup, { blocks, found }), ignored }
+    const ignored = await managedAgents.ignoredFilesOf(setup, config.runtime, caller)
+    return { changes: overridesOf(chosen, setup, { blocks, found }), ignored: ignored.map(field => `agent.${field}`) }
   }
 
   /** Returns the creation body of a session, with its first messages as they were sent. */

@@ -1,3 +1,4 @@
+import type { AttachedSkill } from '../../contract/attached-skill.ts'
 import type { ContextPart, ContextTool, SessionContext } from '../../contract/contexts.ts'
 import type { NewEvent, NewEventOf, SessionEvent, StopDetails, StopReason } from '../../contract/events.ts'
 import type { Outcome } from '../../contract/outcomes.ts'
@@ -66,6 +67,8 @@ export interface RunSession {
   readonly agent_id: string
   /** System prompt of the agent's version that the session runs; empty without an agent. */
   readonly system: string
+  /** Skills whose blocks are in `system`. */
+  readonly skills: readonly AttachedSkill[]
   /** The agent's `tools`, as sent. */
   readonly tools: unknown
   readonly config: Readonly<Record<string, unknown>>

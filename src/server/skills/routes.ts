@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { Agent } from '../../contract/agents.ts'
 import { skillRoutes } from '../../contract/skills.ts'
 import { bind } from '../http/bind.ts'
 import type { Caller } from '../http/caller.ts'
@@ -9,12 +10,12 @@ import type { Skills } from './skills.ts'
 interface Deps {
   readonly skills: Skills
   readonly attachments: Attachments
-  /** Reports whether a skill of the caller has other files than SKILL.md. */
-  readonly hasOtherFiles: (id: string, caller: Caller) => Promise<boolean>
+  /** Reports whether a skill of the caller has other files than SKILL.md and the runtime of the agent does not get them. */
+  readonly lacksFiles: (id: string, agent: Agent, caller: Caller) => Promise<boolean>
 }
 
 /** Routes of the skills library and of the skills attached to agents. */
-export function serveSkills(app: FastifyInstance, { skills, attachments, hasOtherFiles }: Deps): void {
+export function serveSkills(app: FastifyInstance, { skills, attachments, lacksFiles }: Deps): void {
   bind(app, skillRoutes.list, async ({ query }, caller) => {
     const { items, next_cursor } = await pageOf(
       query,
@@ -57,7 +58,8 @@ export function serveSkills(app: FastifyInstance, { skills, attachments, hasOthe
   }))
   bind(app, skillRoutes.attach, async ({ params, body }, caller, { actor, ignore }) => {
     const attached = await attachments.attach(params.agent_id, body, { caller, actor })
-    if (body.skill_id !== undefined && (await hasOtherFiles(body.skill_id, caller))) ignore(['skill.files'])
+    if (body.skill_id !== undefined && (await lacksFiles(body.skill_id, attached.agent, caller)))
+      ignore(['skill.files'])
     return attached
   })
   bind(app, skillRoutes.detach, async ({ params, query }, caller, { actor }) => ({

@@ -6,7 +6,7 @@ export const maxIgnoreBytes = 64 * 1024
 const maxRules = 200
 const maxRuleLength = 200
 
-/** Files that can be installed or generated again. The last pattern matches temporary files left by a crash. */
+/** Files that can be installed or generated again; the service itself writes `.switchyard`. The last pattern matches temporary files left by a crash. */
 const defaults = [
   'node_modules/',
   '.venv/',
@@ -19,6 +19,7 @@ const defaults = [
   '.pytest_cache/',
   '.ruff_cache/',
   '.tox/',
+  '.switchyard/',
   '.draft-????????????????',
 ]
 

@@ -10,6 +10,8 @@ export interface SeenRequest {
   readonly call: string
   readonly headers: Headers
   readonly body: unknown
+  /** Present for a form. */
+  readonly form: FormData | undefined
   readonly signal: AbortSignal | undefined
 }
 
@@ -29,7 +31,9 @@ export function scriptedService(answers: Answers): { fetch: typeof fetch; seen: 
     const { pathname, search } = new URL(String(input))
     const body = typeof init.body === 'string' ? JSON.parse(init.body) : undefined
     const signal = init.signal ?? undefined
-    const request = { call: `${init.method} ${pathname}${search}`, headers: new Headers(init.headers), body, signal }
+    const form = init.body instanceof FormData ? init.body : undefined
+    const headers = new Headers(init.headers)
+    const request = { call: `${init.method} ${pathname}${search}`, headers, body, form, signal }
     const respond = answers[request.call] ?? answers[`${init.method} ${pathname}`]
     if (respond || !isSearch(request)) seen.push(request)
     if (respond) return respond(request)

@@ -28,6 +28,7 @@ export const session = {
   owner_id: 'ada',
   agent_id: '',
   system: '',
+  skills: [],
   tools: {},
   config: {},
   environment: {},

@@ -39,6 +39,7 @@ export const sessionWith = (changes: Partial<RunSession> = {}): RunSession => ({
   owner_id: 'ada',
   agent_id: '',
   system: '',
+  skills: [],
   tools: {},
   config: {},
   environment: {},

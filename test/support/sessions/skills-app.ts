@@ -62,8 +62,8 @@ export function startSkillsApp({ pool, db }: { readonly pool: Pool; readonly db:
   const skills = createSkills({ store: skillStore(db), audit })
   serveAgents(app, { agents, lastSessions: async () => [] })
   const versions = createSkillVersions({ store: skillVersionStore(pool), audit })
-  const hasOtherFiles = (id: string, caller: Caller) => versions.hasOtherFiles(id, undefined, caller)
-  serveSkills(app, { skills, attachments: createAttachments({ skills, agents }), hasOtherFiles })
+  const lacksFiles = (id: string, _: Agent, caller: Caller) => versions.hasOtherFiles(id, undefined, caller)
+  serveSkills(app, { skills, attachments: createAttachments({ skills, agents }), lacksFiles })
   serveSkillFolders(app, { skills, versions })
 
   async function call(caller: Name, line: string, payload?: object) {

@@ -8,6 +8,7 @@ const session = {
   owner_id: 'ada',
   agent_id: 'agent_1',
   system: 'Be terse.',
+  skills: [],
   tools: {},
   config: {},
   environment: {},

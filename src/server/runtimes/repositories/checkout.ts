@@ -40,7 +40,17 @@ export interface CheckoutTask {
 }
 
 /** Files of tools and shells in the workspace, which are not part of the work. */
-const exclude = ['.outputs/', '.draft-*', '.cache/', '.config/', '.local/', '.npm/', '.bash_history', ''].join('\n')
+const exclude = [
+  '.outputs/',
+  '.switchyard/',
+  '.draft-*',
+  '.cache/',
+  '.config/',
+  '.local/',
+  '.npm/',
+  '.bash_history',
+  '',
+].join('\n')
 
 /**
  * Clones the repository into the workspace, unless an interrupted run already has. Rejects with `RepositoryFailed` after

@@ -5,11 +5,12 @@ import { withOverrides } from '../agent-overrides.ts'
 import { type RunRow, refsOf } from '../session-row.ts'
 
 /** Returns the session's own fields, and those of the agent version that it runs. */
-const toRunSession = (row: RunRow, { system, tools, config }: AgentParts): RunSession => ({
+const toRunSession = (row: RunRow, { system, skills, tools, config }: AgentParts): RunSession => ({
   id: row.id,
   owner_id: row.owner_id,
   agent_id: row.agent_id,
   system,
+  skills,
   tools,
   config,
   environment: row.environment,
@@ -18,9 +19,9 @@ const toRunSession = (row: RunRow, { system, tools, config }: AgentParts): RunSe
   refs: refsOf(row),
 })
 
-type AgentParts = Pick<RunSession, 'system' | 'tools' | 'config'>
+type AgentParts = Pick<RunSession, 'system' | 'skills' | 'tools' | 'config'>
 
-const noAgent: AgentParts = { system: '', tools: {}, config: {} }
+const noAgent: AgentParts = { system: '', skills: [], tools: {}, config: {} }
 
 /** Reads the agent version of a session, with the overrides of the session, and returns the session as a runtime sees it. */
 export async function runSessionOf(row: RunRow, agents: Pick<AgentStore, 'version'>): Promise<RunSession> {

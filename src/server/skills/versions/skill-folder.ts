@@ -1,4 +1,4 @@
-import { maxSkillFileBytes, maxSkillFiles } from '../../../contract/skill-folders.ts'
+import { maxFileInSkillBytes, maxSkillFileBytes, maxSkillFiles } from '../../../contract/skill-folders.ts'
 import { maxSkillBytes } from '../../../contract/skills.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
 import { checkedContent } from '../content.ts'
@@ -21,6 +21,8 @@ export interface SkillFolder extends SkillFields {
 export const skillFile = 'SKILL.md'
 
 const maxPathLength = 500
+/** Of a file or folder, in bytes, as file systems have it. */
+const maxNameBytes = 255
 /** Of SKILL.md: the instructions and the front matter. */
 const maxFileBytes = maxSkillBytes + 20_000
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -44,6 +46,10 @@ function checkSizes(uploaded: readonly UploadedFile[]): void {
   if (uploaded.length > maxSkillFiles) throw invalid(`files: more than ${maxSkillFiles} files`)
   const bytes = uploaded.reduce((sum, { content }) => sum + content.length, 0)
   if (bytes > maxSkillFileBytes) throw invalid(`files exceed ${maxSkillFileBytes} bytes`)
+  for (const { path, content } of uploaded) {
+    if (content.length > maxFileInSkillBytes)
+      throw invalid(`files: ${quoted(path)} exceeds ${maxFileInSkillBytes} bytes`)
+  }
 }
 
 function topFolderOf(uploaded: readonly UploadedFile[]): string {
@@ -68,7 +74,9 @@ function pathProblem(path: string): string | undefined {
   if (path.length > maxPathLength) return `has a path of more than ${maxPathLength} characters`
   if (/[\p{C}\p{Zl}\p{Zp}\\]/u.test(path)) return 'has a backslash or a control character in its path'
   if (path.startsWith('/')) return 'has an absolute path'
-  const isUnsafe = path.split('/').some(name => name === '' || name === '.' || name === '..')
+  const names = path.split('/')
+  if (names.some(name => Buffer.byteLength(name) > maxNameBytes)) return `has a name of more than ${maxNameBytes} bytes`
+  const isUnsafe = names.some(name => name === '' || name === '.' || name === '..')
   return isUnsafe ? 'has an empty name, . or .. in its path' : undefined
 }
 

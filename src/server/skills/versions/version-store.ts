@@ -41,6 +41,20 @@ export interface NewVersion extends Pick<VersionText, 'description' | 'content'>
   readonly files: readonly UploadedFile[]
 }
 
+/** An agent's copy of a skill. */
+export interface CopyRef {
+  readonly id: string
+  /** Number or id of the version that was asked for; undefined: the default version. */
+  readonly version: string | undefined
+  /** SHA-256 of the instructions. */
+  readonly hash: Buffer
+}
+
+/** A version with other files than SKILL.md. */
+export interface VersionFolder extends Pick<SkillVersion, 'skill_id' | 'number' | 'name'> {
+  readonly paths: readonly string[]
+}
+
 /** Selects a version by number or by id. */
 export type VersionRef = { readonly number: number } | { readonly id: string }
 
@@ -125,6 +139,40 @@ export function skillVersionStore(pool: Pool) {
         select f.path, c.content from skill_files f join skill_contents c using (skill_id, hash)
         where f.skill_id = $1 and f.number = $2 order by f.path`
       return rowsOf(text, [skill_id, number])
+    },
+
+    /** Returns files of a version by their paths. */
+    filesAt(
+      { skill_id, number }: Pick<SkillVersion, 'skill_id' | 'number'>,
+      paths: readonly string[],
+    ): Promise<UploadedFile[]> {
+      const text = `
+        select f.path, c.content from skill_files f join skill_contents c using (skill_id, hash)
+        where f.skill_id = $1 and f.number = $2 and f.path = any($3::text[])`
+      return rowsOf(text, [skill_id, number, paths])
+    },
+
+    /**
+     * Returns the folders of copied skills that belong to one of the owners, in the order of the copies. Of the versions of a
+     * skill the one that was asked for counts, else the newest one with the copied instructions, else the default one.
+     */
+    folders(copies: readonly CopyRef[], owners: readonly string[]): Promise<VersionFolder[]> {
+      const text = `
+        select v.skill_id, v.number, v.name,
+               array(select path from skill_files f where f.skill_id = v.skill_id and f.number = v.number order by path) as paths
+        from unnest($1::text[], $2::text[], $3::bytea[]) with ordinality as w (id, version, hash, at)
+        join skills s on s.id = w.id and s.owner_id = any($4::text[])
+             and exists (select from skill_files f where f.skill_id = s.id and f.path <> 'SKILL.md')
+        cross join lateral (
+          select v.skill_id, v.number, v.name from skill_versions v where v.skill_id = s.id
+          order by coalesce(w.version in (v.id, v.number::text), false) desc,
+                   sha256(convert_to(v.content, 'UTF8')) = w.hash desc, v.number = s.default_version desc, v.number desc
+          limit 1) v
+        where exists (
+          select from skill_files f where f.skill_id = v.skill_id and f.number = v.number and f.path <> 'SKILL.md')
+        order by w.at`
+      const columns = [copies.map(({ id }) => id), copies.map(({ version }) => version ?? null)]
+      return rowsOf(text, [...columns, copies.map(({ hash }) => hash), owners])
     },
 
     /** Reports whether a version has other files than SKILL.md. */

@@ -6,6 +6,8 @@ import type { AnthropicSkill, AnthropicSkillVersion, OpenAiSkill } from '../../.
 import type { Skill } from '../../../contract/skills.ts'
 import type { Caller } from '../../http/caller.ts'
 import { unzip, type ZipEntry, zipOf } from '../../platform/zip.ts'
+import { createAttachedFolders } from './skill-folders.ts'
+import { skillVersionStore } from './version-store.ts'
 import { skillsFor } from './wanted-skills.ts'
 
 const database = await freshDatabase()
@@ -246,4 +248,35 @@ test('fields and parameters of the other vendor have no silent effect', async ()
   for (const line of ['GET', 'DELETE'].map(method => `${method} /v1/skills/${id}/versions/1`))
     assert.equal((await call('bo', line)).statusCode, 404)
   assert.equal((await call('ana', `GET /v1/skills/${id}/versions/nothing`)).statusCode, 404)
+})
+
+test('the folder of a copy has the files of its version; those of another owner are not given', async () => {
+  const store = skillVersionStore(database.pool)
+  const foldersOf = createAttachedFolders(store)
+  const version = (text: string, file: string) => ({ 'rich/SKILL.md': skillFile('rich', text), 'rich/a.txt': file })
+  const made = await uploaded<AnthropicSkill>('/v1/skills', version('One.', 'first'))
+  const agent = await newAgent()
+  const copied = await attach(agent, { skill_id: made.id })
+  const prompt = { system: copied.agent.system, skills: [] }
+  await uploaded(`/v1/skills/${made.id}/versions`, version('Two.', 'second'))
+
+  const textsFor = async (carrier: Parameters<typeof foldersOf>[0], owners: readonly string[]) => {
+    const [folder] = await foldersOf(carrier, owners)
+    return (
+      folder && [folder.name, folder.paths, ...(await folder.read(['a.txt'])).map(({ content }) => String(content))]
+    )
+  }
+  const files = ['SKILL.md', 'a.txt']
+  assert.deepEqual(await textsFor(prompt, ['ana']), ['rich', files, 'first'])
+  const edited = { ...prompt, system: prompt.system.replace('One.', 'One and a half.') }
+  assert.deepEqual(await textsFor(edited, ['ana']), ['rich', files, 'second'], 'the default version')
+  const pinned = { ...edited, skills: [{ id: made.id, name: 'rich', block: '', version: '1' }] }
+  assert.deepEqual(await textsFor(pinned, ['ana']), ['rich', files, 'first'])
+  assert.equal(await textsFor(prompt, ['bo', '']), undefined)
+  assert.deepEqual(await foldersOf({ system: 'No skills.', skills: [] }, ['ana']), [])
+
+  const twin = await uploaded<AnthropicSkill>('/v1/skills', version('Other.', 'twin'))
+  const both = (await attach(agent, { skill_id: twin.id })).agent
+  const names = (await foldersOf({ system: both.system, skills: [] }, ['ana'])).map(({ name }) => name)
+  assert.deepEqual(names, ['rich', 'rich-2'])
 })
