@@ -202,3 +202,12 @@ test('files with another purpose and of other callers are rejected, and a batch 
   await batches.cancel(id, masterCaller)
   assert.equal((await batchOf(id)).status, 'cancelled')
 })
+
+test('a request that is repeated with its key gets the first batch', async () => {
+  const given = { input_file_id: await upload(line('a')), endpoint, completion_window: '24h' } as const
+  const request = { principal: 'master', route: 'batches', key: 'k1', bodyHash: Buffer.from('1') }
+  const [first, second] = await Promise.all([1, 2].map(() => create(given, masterCaller, request)))
+  assert.equal(second?.id, first?.id)
+  const other = { ...request, bodyHash: Buffer.from('2') }
+  await assert.rejects(create(given, masterCaller, other), { code: 'idempotency_mismatch' })
+})

@@ -2,7 +2,9 @@ import type { Pool, PoolClient } from 'pg'
 import type { Batch, BatchError } from '../../contract/batches.ts'
 import { transaction } from '../db/connect.ts'
 import { copyRows } from '../db/copy-rows.ts'
+import { type OnceKey, once, type RunSql, sqlOfClient } from '../db/once.ts'
 import type { BatchTarget } from '../gateway/batching/batch-api.ts'
+import { AppError } from '../platform/errors.ts'
 
 export type BatchFormat = 'anthropic' | 'openai'
 
@@ -50,6 +52,12 @@ export type NewBatch = Pick<BatchRow, 'id' | 'format' | 'principal' | 'key_id' |
 export interface BatchClaim {
   readonly id: string
   readonly claim: string
+}
+
+/** Numbers of the lines of a new batch, and of those with an error. */
+export interface NewLineCounts {
+  readonly lines: number
+  readonly errored: number
 }
 
 /** A batch whose files a process reads or writes. */
@@ -114,6 +122,16 @@ const cancelled = `
   cancel_initiated_at = coalesce(cancel_initiated_at, clock_timestamp()), ready_at = clock_timestamp()`
 const mine = `id = $1 and claim = $2 and deleted_at is null`
 
+const insertText = `
+  insert into batches (id, format, principal, key_id, kind, headers, metadata, input_file_id, output_expires_s,
+                       state, claim, created_at, expires_at)
+  select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now, now + ${window} from clock_timestamp() as now`
+const startText = `
+  update batches set lines = $3, errored = $4, started_at = clock_timestamp(), ready_at = clock_timestamp(),
+    claim = null, owner = null, ${endingOf({ done: '$4', lines: '$3', expired: '0' })}
+  where ${mine} and state in ('receiving', 'validating')
+  returning id`
+
 /** Table `batches`, and new rows of `batch_lines`. */
 export type BatchStore = ReturnType<typeof batchStore>
 
@@ -124,6 +142,18 @@ export function batchStore(pool: Pool) {
   const changes = async (text: string, values: readonly unknown[]): Promise<boolean> =>
     ((await pool.query(text, [...values])).rowCount ?? 0) > 0
 
+  const onceIn = (request: OnceKey | undefined, work: (sql: RunSql) => Promise<string>): Promise<string> =>
+    transaction(pool, client => {
+      const sql = sqlOfClient(client)
+      return once(sql, request, () => work(sql))
+    })
+
+  async function created(id: string): Promise<BatchRow> {
+    const row = await one(`select ${columns} from batches where id = $1 and deleted_at is null`, [id])
+    if (row) return row
+    throw new AppError('conflict', 'the batch of this Idempotency-Key was deleted; use a new key')
+  }
+
   return {
     /** Returns the number of batches of a principal that have not ended. */
     async open(principal: string): Promise<number> {
@@ -133,28 +163,19 @@ export function batchStore(pool: Pool) {
       return (await pool.query<{ open: number }>(text, [principal])).rows[0]?.open ?? 0
     },
 
-    async insert(batch: NewBatch, claim: string | null): Promise<BatchRow> {
-      const text = `
-        insert into batches (id, format, principal, key_id, kind, headers, metadata, input_file_id, output_expires_s,
-                             state, claim, created_at, expires_at)
-        select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now, now + ${window} from clock_timestamp() as now
-        returning ${columns}`
-      const { metadata = null, input_file_id = null, output_expires_s = null } = batch
-      const row = await one(text, [
-        batch.id,
-        batch.format,
-        batch.principal,
-        batch.key_id,
-        batch.kind,
-        JSON.stringify(batch.headers),
-        metadata && JSON.stringify(metadata),
-        input_file_id,
-        output_expires_s,
-        batch.state,
-        claim,
-      ])
-      if (!row) throw new Error('an inserted batch was not returned (bug)')
-      return row
+    /**
+     * Adds a batch; `claim` is that of the process that adds its lines. A repeated request gets the batch of the first. Errors:
+     * `idempotency_mismatch`.
+     */
+    async insert(batch: NewBatch, claim: string | null, request?: OnceKey): Promise<BatchRow> {
+      const id = await onceIn(request, async sql => {
+        const { metadata = null, input_file_id = null, output_expires_s = null } = batch
+        const about = [JSON.stringify(batch.headers), metadata && JSON.stringify(metadata)]
+        const who = [batch.id, batch.format, batch.principal, batch.key_id, batch.kind]
+        await sql(insertText, [...who, ...about, input_file_id, output_expires_s, batch.state, claim])
+        return batch.id
+      })
+      return created(id)
     },
 
     /** Stores lines. Rejects with ClaimLost once another process has the batch. */
@@ -188,15 +209,18 @@ export function batchStore(pool: Pool) {
         return (await client.query(text, [id])).rowCount ?? 0
       }),
 
-    /** Starts a batch whose lines are complete. Those with an error have ended. Undefined when the claim was lost. */
-    start: ({ id, claim }: BatchClaim, given: { readonly lines: number; readonly errored: number }) =>
-      one(
-        `update batches set lines = $3, errored = $4, started_at = clock_timestamp(), ready_at = clock_timestamp(),
-           claim = null, owner = null, ${endingOf({ done: '$4', lines: '$3', expired: '0' })}
-         where ${mine} and state in ('receiving', 'validating')
-         returning ${columns}`,
-        [id, claim, given.lines, given.errored],
-      ),
+    /**
+     * Starts a batch whose lines are complete. Those with an error have ended. A repeated request gets the batch of the
+     * first. Errors: `idempotency_mismatch`, ClaimLost.
+     */
+    async start(by: BatchClaim, given: NewLineCounts, request?: OnceKey): Promise<BatchRow> {
+      const id = await onceIn(request, async sql => {
+        const { rows } = await sql(startText, [by.id, by.claim, given.lines, given.errored])
+        if (rows.length === 0) throw new ClaimLost(`batch ${by.id} has another owner`)
+        return by.id
+      })
+      return created(id)
+    },
 
     /** Hides a batch that could not be created. The cleanup deletes its lines. */
     discard: ({ id, claim }: BatchClaim): Promise<boolean> =>

@@ -107,11 +107,12 @@ const requestsOf = (count: number, params: object = {}) =>
     params: { model: 'm', messages: [{ role: 'user', content: `line-${at}` }], ...params },
   }))
 
-const create = (body: unknown, caller = masterCaller, maxRequests = 100_000) =>
+const create = (body: unknown, caller = masterCaller, maxRequests = 100_000, key?: string) =>
   createMessageBatches({ store, targetOf: () => undefined, announce, maxRequests })({
     body: chunksOf(body),
     headers: { 'anthropic-beta': 'some-beta', authorization: 'Bearer secret' },
     caller,
+    request: key === undefined ? undefined : { principal: caller.principal, route: 'batches', key },
     onIgnored: () => undefined,
   })
 
@@ -324,6 +325,20 @@ test('a principal has at most 100 batches that have not ended', async () => {
   await assert.rejects(create({ requests: requestsOf(1) }, caller), { code: 'rate_limited', message: /100 batches/ })
   await pool.query(`update batches set state = 'ended' where principal = 'key_many'`)
   await create({ requests: requestsOf(1) }, caller)
+})
+
+test('a request that is repeated with its key gets the first batch, and leaves no other', async () => {
+  const caller = keyed('key_again')
+  const again = (requests: object) => create({ requests }, caller, 100, 'k1')
+  const rows = await Promise.all([again(requestsOf(3)), again(requestsOf(3))])
+  rows.push(await again(requestsOf(3)))
+  const [id] = new Set(rows.map(row => row.id))
+  assert.ok(rows.every(row => row.id === id))
+  await assert.rejects(again(requestsOf(2)), { code: 'idempotency_mismatch' })
+  const { rows: listed } = await batches.list({ limit: 10, after: undefined }, caller)
+  assert.deepEqual([listed.map(row => row.id), listed[0]?.lines], [[id], 3])
+  await pool.query('update batches set deleted_at = now() where id = $1', [id])
+  await assert.rejects(again(requestsOf(3)), { code: 'conflict', message: /was deleted; use a new key/ })
 })
 
 test('a batch is visible to its principal only, and lists page in both directions', async () => {

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type { batchRoutes } from '../../contract/batches.ts'
+import type { OnceKey } from '../db/once.ts'
 import type { Files } from '../files/files.ts'
 import type { Caller } from '../http/caller.ts'
 import { invalid } from '../platform/errors.ts'
@@ -17,10 +18,10 @@ interface Deps {
 
 type BatchCreate = Static<(typeof batchRoutes)['create']['body']>
 
-/** Creates batches in OpenAI's format. The input file is checked in the background. */
+/** Creates batches in OpenAI's format. The input file is checked in the background. `request` makes a repeat return the first batch. */
 export const createFileBatches =
   ({ store, files, announce }: Deps) =>
-  async (given: BatchCreate, { principal, key }: Caller): Promise<BatchRow> => {
+  async (given: BatchCreate, { principal, key }: Caller, request?: OnceKey): Promise<BatchRow> => {
     const { input_file_id, endpoint, metadata, output_expires_after: expiry } = given
     const file = await files.get(principal, input_file_id)
     if (file.purpose !== 'batch')
@@ -38,6 +39,7 @@ export const createFileBatches =
         output_expires_s: expiry?.seconds ?? null,
       },
       null,
+      request,
     )
     announce()
     return row

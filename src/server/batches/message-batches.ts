@@ -1,11 +1,12 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, type Hash, randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { maxMessageRequests } from '../../contract/batches.ts'
+import type { OnceKey } from '../db/once.ts'
 import type { Caller } from '../http/caller.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { isRecord, type Json, jsonOr } from '../platform/json.ts'
-import type { BatchRow, BatchStore, NewCall } from './batch-store.ts'
+import { type BatchRow, type BatchStore, ClaimLost, type NewCall } from './batch-store.ts'
 import { lineError, rejectMany } from './errors.ts'
 import { type LineWriter, lineWriterOf } from './new-lines.ts'
 import type { TargetOfLine } from './provider/target-of-line.ts'
@@ -23,6 +24,8 @@ interface Sent {
   readonly body: AsyncIterable<Buffer>
   readonly headers: IncomingHttpHeaders
   readonly caller: Caller
+  /** Identifies the request, so that a repeat returns the batch of the first. */
+  readonly request?: Omit<OnceKey, 'bodyHash'> | undefined
   /** Called with the name of each field that has no effect. */
   readonly onIgnored: (name: string) => void
 }
@@ -33,7 +36,7 @@ const maxRequestBytes = 32 * 1024 * 1024
 /** Creates batches in Anthropic's format from a request whose body is read and stored piece by piece. */
 export const createMessageBatches =
   ({ store, targetOf, announce, maxRequests = maxMessageRequests }: Deps) =>
-  async ({ body, headers, caller, onIgnored }: Sent): Promise<BatchRow> => {
+  async ({ body, headers, caller, request, onIgnored }: Sent): Promise<BatchRow> => {
     const claim = { id: newId('msgbatch'), claim: randomUUID() }
     const by = { principal: caller.principal, key_id: caller.key?.id ?? null }
     const about = { kind: 'messages', headers: versionsIn(headers), state: 'receiving' } as const
@@ -41,18 +44,28 @@ export const createMessageBatches =
     await store.insert({ id: claim.id, format: 'anthropic', ...by, ...about }, claim.claim)
     try {
       const writer = lineWriterOf(store, claim)
-      const requests = requestsIn(body, { maxBytes: maxRequestBytes, onOther: onIgnored })
+      const hash = createHash('sha256')
+      const requests = requestsIn(hashed(body, hash), { maxBytes: maxRequestBytes, onOther: onIgnored })
       await addRequests(requests, { writer, targetOf, maxRequests })
-      const row = await store.start(claim, await writer.end())
-      if (!row) throw new AppError('conflict', 'reading the batch took too long; send it again')
+      const counts = await writer.end()
+      const row = await store.start(claim, counts, request && { ...request, bodyHash: hash.digest() })
+      if (row.id !== claim.id) await store.discard(claim)
       announce()
       return row
     } catch (error) {
       // A batch that cannot be discarded now is discarded later.
       await store.discard(claim).catch(() => undefined)
-      throw error
+      if (!(error instanceof ClaimLost)) throw error
+      throw new AppError('conflict', 'reading the batch took too long; send it again', { cause: error })
     }
   }
+
+async function* hashed(body: AsyncIterable<Buffer>, hash: Hash): AsyncGenerator<Buffer> {
+  for await (const chunk of body) {
+    hash.update(chunk)
+    yield chunk
+  }
+}
 
 /** Headers that each call repeats: Anthropic's versions and betas. */
 const versionsIn = (headers: IncomingHttpHeaders): Record<string, string> =>

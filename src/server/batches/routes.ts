@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { batchRoutes, type MessageBatch } from '../../contract/batches.ts'
 import { bind } from '../http/bind.ts'
 import { bindStream } from '../http/bind-stream.ts'
+import { idempotencyOf } from '../http/idempotency.ts'
 import { ignoredHeader, ignoredValue } from '../http/ignored-fields.ts'
 import { receivedChunks } from '../http/received-chunks.ts'
 import { AppError } from '../platform/errors.ts'
@@ -67,7 +68,8 @@ function serveCreate(app: FastifyInstance, { create, shown }: CreateDeps): void 
     url: route.path,
     config: { route },
     bodyLimit: route.bodyLimit,
-    async handler({ raw, headers, caller, server }, reply) {
+    async handler(request, reply) {
+      const { raw, headers, caller, server } = request
       const ignored: { name: string }[] = []
       const onIgnored = (name: string) => {
         if (ignored.length < maxIgnored) ignored.push({ name })
@@ -75,7 +77,7 @@ function serveCreate(app: FastifyInstance, { create, shown }: CreateDeps): void 
       const end = server.slowBodies.allow(raw)
       try {
         const body = bounded(raw, route.bodyLimit)
-        const row = await create({ body, headers, caller, onIgnored })
+        const row = await create({ body, headers, caller, request: idempotencyOf(request, route, caller), onIgnored })
         const value = ignoredValue(ignored)
         if (value !== undefined) reply.header(ignoredHeader, value)
         return shown(row)
@@ -93,7 +95,9 @@ interface FileDeps {
 
 /** Serves batches in OpenAI's format. */
 export function serveFileBatches(app: FastifyInstance, { batches, create }: FileDeps): void {
-  bind(app, batchRoutes.create, async ({ body }, caller) => toBatch(await create(body, caller)))
+  bind(app, batchRoutes.create, async ({ body }, caller, { idempotency }) =>
+    toBatch(await create(body, caller, idempotency)),
+  )
   bind(app, batchRoutes.list, async ({ query }, caller) => {
     const { rows, hasMore } = await batches.list({ limit: query.limit ?? 20, after: query.after }, caller)
     return { object: 'list' as const, data: rows.map(toBatch), ...ends(rows), has_more: hasMore }

@@ -147,6 +147,20 @@ test('a paused deployment runs on request only, an archived one not at all', asy
   for (const attempt of attempts) await assert.rejects(attempt, { message: `deployment ${id} is archived` })
 })
 
+test('a run on request that is repeated with its key is the first one, also when its process was killed', async () => {
+  const { id } = await create()
+  const request = { principal: 'ana', route: `run ${id}`, key: 'k1', bodyHash: Buffer.from('1') }
+  failure = new DatabaseUnavailable('database unreachable', undefined)
+  await assert.rejects(deployments.run(id, ana, request), DatabaseUnavailable)
+  failure = undefined
+  const first = await deployments.run(id, ana, request)
+  assert.equal(made.at(-1)?.key, first.id)
+  const count = made.length
+  assert.deepEqual(await deployments.run(id, ana, request), first)
+  assert.equal(made.length, count)
+  assert.notEqual((await deployments.run(id, ana)).id, first.id)
+})
+
 test('an update replaces what it names, clears with null, and keeps the rest', async () => {
   const { id, ...before } = await create({ vault_ids: ['vlt_1'], metadata: { a: '1', b: '2' }, description: 'Old' })
   const { updated_at, ...after } = await deployments.update(

@@ -182,15 +182,18 @@ export function createDeployments(deps: Deps) {
         return { ...after, next_due_at: dueAfter(after, now) }
       }),
 
-    /** Creates a session now, on behalf of the caller. An error of the creation is the result of the run. */
-    async run(id: string, caller: Caller): Promise<DeploymentRun> {
+    /**
+     * Creates a session now, on behalf of the caller. An error of the creation is the result of the run. A repeated request
+     * gets the first run, also when the process was killed before it was stored.
+     */
+    async run(id: string, caller: Caller, request?: Idempotency): Promise<DeploymentRun> {
       const deployment = await found(id, caller)
       rejectArchived(deployment)
-      const runId = newId('drun')
+      const runId = await transaction(pool, client => once(sqlOfClient(client), request, async () => newId('drun')))
+      const earlier = request && (await runs.find(runId, caller.ownerScope))
+      if (earlier) return toDeploymentRun(earlier)
       const result = await deps.start(runId, deployment, async () => caller)
-      const run = await runs.insert(pool, deployment, { id: runId, scheduledAt: null, ...result })
-      if (!run) throw new Error(`run ${runId} exists already (bug)`)
-      return toDeploymentRun(run)
+      return toDeploymentRun(await runs.insertManual(deployment, { id: runId, ...result }))
     },
 
     async runs(query: Omit<Parameters<DeploymentRunStore['list']>[0], 'owner'>, { ownerScope }: Caller) {

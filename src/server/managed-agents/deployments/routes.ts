@@ -26,7 +26,9 @@ export function serveDeployments(app: FastifyInstance, { deployments }: { deploy
   bind(app, routes.unpause, ({ params }, caller, { actor }) =>
     deployments.unpause(params.deployment_id, { caller, actor }),
   )
-  bind(app, routes.run, ({ params }, caller) => deployments.run(params.deployment_id, caller))
+  bind(app, routes.run, ({ params }, caller, { idempotency }) =>
+    deployments.run(params.deployment_id, caller, idempotency),
+  )
   bind(app, routes.runs, ({ query }, caller) => {
     const { deployment_id: deploymentId, has_error: hasError, trigger_type: trigger } = query
     const filter = { ...createdRange(query), deploymentId, hasError, trigger }

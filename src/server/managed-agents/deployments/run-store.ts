@@ -40,6 +40,16 @@ const columns = 'id, deployment_id, owner_id, agent_id, agent_version, scheduled
 const isOpen = 'session_id is null and error is null and (claimed_until is null or claimed_until < clock_timestamp())'
 const isStarted = '(session_id is not null or error is not null)'
 
+const insertText = `
+  insert into deployment_runs
+    (id, deployment_id, owner_id, agent_id, agent_version, scheduled_at, session_id, error)
+  values ($1, $2, $3, $4, $5, $6, $7, $8)`
+
+function valuesOf(of: DeploymentRow, { id, scheduledAt, session_id, error }: NewRun): unknown[] {
+  const { id: deploymentId, owner_id, agent_id, agent_version } = of
+  return [id, deploymentId, owner_id, agent_id, agent_version, scheduledAt, session_id, error && JSON.stringify(error)]
+}
+
 /** Polled once a second: one prepared statement, so that an idle service causes little load. */
 const openWorkText = `
   select exists (select from managed_deployments where next_due_at <= clock_timestamp()) as is_due,
@@ -64,19 +74,17 @@ export function deploymentRunStore(pool: Pool) {
     },
 
     /** Adds a run; returns undefined for a time that has one already. */
-    async insert(
-      on: Pick<Pool, 'query'>,
-      { id: deploymentId, owner_id, agent_id, agent_version }: DeploymentRow,
-      { id, scheduledAt, session_id, error }: NewRun,
-    ): Promise<RunRow | undefined> {
-      const text = `
-        insert into deployment_runs
-          (id, deployment_id, owner_id, agent_id, agent_version, scheduled_at, session_id, error)
-        values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (deployment_id, scheduled_at) do nothing
-        returning ${columns}`
-      const outcome = [session_id, error && JSON.stringify(error)]
-      const values = [id, deploymentId, owner_id, agent_id, agent_version, scheduledAt, ...outcome]
-      return (await on.query<RunRow>(text, values)).rows[0]
+    async insert(on: Pick<Pool, 'query'>, of: DeploymentRow, run: NewRun): Promise<RunRow | undefined> {
+      const text = `${insertText} on conflict (deployment_id, scheduled_at) do nothing returning ${columns}`
+      return (await on.query<RunRow>(text, valuesOf(of, run))).rows[0]
+    },
+
+    /** Adds a run on request, or returns the one with that id. */
+    async insertManual(of: DeploymentRow, run: Omit<NewRun, 'scheduledAt'>): Promise<RunRow> {
+      const text = `${insertText} on conflict (id) do update set id = excluded.id returning ${columns}`
+      const [row] = (await pool.query<RunRow>(text, valuesOf(of, { ...run, scheduledAt: null }))).rows
+      if (!row) throw new Error(`run ${run.id} was not returned (bug)`)
+      return row
     },
 
     /** Claims the oldest run that is about to start, for this process; returns undefined when there is none. */
