@@ -14,6 +14,7 @@ import { ledgerCases } from './left-calls.ts'
 import { openFileCases } from './open-files.ts'
 import { parallelCases } from './parallel-requests.ts'
 import { programCases } from './programs.ts'
+import { providerBatchCases } from './provider-batches.ts'
 import { reconnectCases } from './reconnects.ts'
 import { rotationCases } from './rotation.ts'
 import { stalledReaderCases } from './stalled-readers.ts'
@@ -37,6 +38,7 @@ export const allCases: readonly FaultCase[] = [
   ...budgetCases,
   ...ledgerCases,
   ...batchCases,
+  ...providerBatchCases,
   ...backgroundCases,
   ...rotationCases,
   ...badKeyCases,

@@ -25,7 +25,7 @@ export interface Site {
 }
 
 export interface SiteOptions {
-  readonly upstream: Upstream
+  readonly upstream: Pick<Upstream, 'url' | 'port'>
   /** `embedded`: a database in the data folder. */
   readonly database: 'embedded' | (string & {})
   readonly maxSessions?: number
