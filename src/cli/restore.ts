@@ -39,17 +39,19 @@ export async function restore(server: LocalService, args: RestoreArguments, out:
   return findings.some(({ state }) => state === 'fail') ? exitCodes.failed : exitCodes.ok
 }
 
+const skippedOf = (noun: string, count: number): string[] =>
+  count > 0 ? [`${counted(count, noun)} due between backup and restore: these ticks are skipped`] : []
+
 /** What happens at the next start. */
 function remarks(report: RestoreReport): string[] {
-  const { migrations, runs, waiting_prompts, skipped_schedules, missing_key_ids, has_written_keys } = report
+  const { migrations, runs, waiting_prompts, missing_key_ids, has_written_keys } = report
   const missing = missing_key_ids.join(', ')
   return [
     ...(migrations.length > 0 ? [`applied ${counted(migrations.length, 'newer migration')}`] : []),
     ...(runs > 0 ? [`${counted(runs, 'run')} in flight: the next start resumes them as after a crash`] : []),
     ...(waiting_prompts > 0 ? [`${counted(waiting_prompts, 'prompt')} waiting: they run after the next start`] : []),
-    ...(skipped_schedules > 0
-      ? [`${counted(skipped_schedules, 'schedule')} due between backup and restore: these ticks are skipped`]
-      : []),
+    ...skippedOf('schedule', report.skipped_schedules),
+    ...skippedOf('deployment', report.skipped_deployments),
     ...(has_written_keys ? ['wrote the encryption keys of the backup into the data folder'] : []),
     ...(missing === ''
       ? []

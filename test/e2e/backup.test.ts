@@ -137,18 +137,28 @@ test('a backup of a service that writes is consistent, and a restored service co
   assert.match(JSON.stringify(results.at(-1)), /kept/)
 })
 
-test('ticks of a schedule between backup and restore are skipped, and recorded as skipped', async () => {
+test('ticks of schedules and deployments between backup and restore are skipped, and recorded as skipped', async () => {
   const database = await emptyDatabase()
   const dueFile = join(folder, 'due.backup')
-  await source.pool.query(`update schedules set next_due_at = clock_timestamp() - interval '1 hour'`)
+  await source.pool.query(`
+    insert into managed_deployments (id, owner_id, principal, name, agent_id, agent_version, start, metadata, cron, timezone)
+    values ('depl_due', 'ana', 'ana', 'Report', 'agent_1', 1, '{}', '{}', '0 9 * * *', 'UTC')`)
+  for (const table of ['schedules', 'managed_deployments'])
+    await source.pool.query(`update ${table} set next_due_at = clock_timestamp() - interval '1 hour'`)
   assert.equal((await command(['backup', dueFile], { databaseUrl: source.url })).code, 0)
   const { code, json } = await command(['restore', dueFile], { databaseUrl: database.url })
   assert.equal(code, 0)
-  assert.equal(json().skipped_schedules, 1)
+  const { skipped_schedules, skipped_deployments } = json()
+  assert.deepEqual([skipped_schedules, skipped_deployments], [1, 1])
   const { rows } = await database.pool.query(
     'select s.next_due_at > clock_timestamp() as is_later, r.state from schedules s join schedule_runs r on r.schedule_id = s.id',
   )
   assert.deepEqual(rows, [{ is_later: true, state: 'skipped' }])
+  const { rows: runs } = await database.pool.query(
+    'select d.next_due_at > clock_timestamp() as is_later, r.error from managed_deployments d join deployment_runs r on r.deployment_id = d.id',
+  )
+  assert.equal(runs[0].is_later, true)
+  assert.match(runs[0].error.message, /^skipped: restored from a backup of /)
 })
 
 test('every table and every row of the source are in the target', async () => {

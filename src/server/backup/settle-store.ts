@@ -1,12 +1,19 @@
 import type { ClientBase } from 'pg'
 import { databaseTime } from '../db/database-time.ts'
 
-/** A schedule with ticks between the backup and the restore. */
-export interface DueSchedule {
+/** A schedule or a deployment with times between the backup and the restore. */
+export interface DueTick {
+  readonly kind: 'schedule' | 'deployment'
   readonly id: string
   readonly cron: string
   readonly timezone: string
   readonly next_due_at: Date
+}
+
+interface Due {
+  /** Time of the database. */
+  readonly now: Date
+  readonly ticks: readonly DueTick[]
 }
 
 /** Work in flight that a restored database contains. */
@@ -27,6 +34,24 @@ const openWorkText = `
   select count(*) filter (where state = 'running') as runs, count(*) filter (where state = 'waiting') as waiting_prompts
   from prompts`
 
+/** Statements that set the next time, and that add the run of the skipped one. */
+const skipTexts = {
+  schedule: {
+    move: 'update schedules set next_due_at = $2 where id = $1',
+    record: `
+      insert into schedule_runs (schedule_id, due_at, id, cause, state, reason, is_open)
+      values ($1, $2, $3, 'missed', 'skipped', $4, false) on conflict (schedule_id, due_at) do nothing`,
+  },
+  deployment: {
+    move: 'update managed_deployments set next_due_at = $2 where id = $1',
+    record: `
+      insert into deployment_runs (deployment_id, scheduled_at, id, owner_id, agent_id, agent_version, error)
+      select id, $2, $3, owner_id, agent_id, agent_version, json_build_object('type', 'unknown_error', 'message', $4::text)
+      from managed_deployments where id = $1
+      on conflict (deployment_id, scheduled_at) do nothing`,
+  },
+} as const
+
 /** Changes that turn the copy of a live database into one that a new service can use. */
 export type SettleStore = ReturnType<typeof settleStore>
 
@@ -41,21 +66,23 @@ export function settleStore(client: ClientBase) {
       return rows[0] ?? { runs: 0, waiting_prompts: 0 }
     },
 
-    /** Returns the time of the database, and the schedules that were due until then. */
-    async dueSchedules(): Promise<{ readonly now: Date; readonly schedules: DueSchedule[] }> {
+    /** Returns the schedules and the deployments that were due until now. */
+    async due(): Promise<Due> {
       const now = await databaseTime(client)
-      const text = 'select id, cron, timezone, next_due_at from schedules where next_due_at <= $1 order by id'
-      const { rows } = await client.query<DueSchedule>(text, [now])
-      return { now, schedules: rows }
+      const text = `
+        select 'schedule' as kind, id, cron, timezone, next_due_at from schedules where next_due_at <= $1
+        union all
+        select 'deployment', id, cron, timezone, next_due_at from managed_deployments where next_due_at <= $1
+        order by id`
+      const { rows } = await client.query<DueTick>(text, [now])
+      return { now, ticks: rows }
     },
 
-    /** Moves a schedule to its next tick, and records the skipped one. */
-    async skipTicks(schedule: DueSchedule, { runId, next, reason }: SkippedTicks): Promise<void> {
-      await client.query('update schedules set next_due_at = $2 where id = $1', [schedule.id, next])
-      const text = `
-        insert into schedule_runs (schedule_id, due_at, id, cause, state, reason, is_open)
-        values ($1, $2, $3, 'missed', 'skipped', $4, false) on conflict (schedule_id, due_at) do nothing`
-      await client.query(text, [schedule.id, schedule.next_due_at, runId, reason])
+    /** Moves a schedule or a deployment to its next time, and records the skipped one. */
+    async skip({ kind, id, next_due_at }: DueTick, { runId, next, reason }: SkippedTick): Promise<void> {
+      const { move, record } = skipTexts[kind]
+      await client.query(move, [id, next])
+      await client.query(record, [id, next_due_at, runId, reason])
     },
 
     async analyze(): Promise<void> {
@@ -64,9 +91,9 @@ export function settleStore(client: ClientBase) {
   }
 }
 
-interface SkippedTicks {
+interface SkippedTick {
   readonly runId: string
-  /** Undefined when the schedule is never due again. */
+  /** Undefined when it is never due again. */
   readonly next: Date | undefined
   readonly reason: string
 }
