@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { Memory } from '../../src/contract/memories.ts'
+import { unzip, zipOf } from '../../src/server/platform/zip.ts'
 import { openConsole, startConsole } from '../support/console/browser.ts'
 import { send } from '../support/service/send.ts'
 import { configFor, saying } from '../support/upstream/scripted-service.ts'
@@ -100,6 +102,26 @@ test('a skill is created, attached to an agent and edited, and the copy of the a
   await update.getByRole('button', { name: 'Update copy' }).click()
   await panel.getByText('as the library').waitFor()
   assert.match((await agentNow(id)).system ?? '', /Use short words and few of them\./)
+})
+
+test('a skill is imported from a zip archive and downloaded with its files', async t => {
+  const { page } = await openConsole(t, { service, path: '/console/skills?create=1' })
+  const files = [
+    { path: 'packed/SKILL.md', content: Buffer.from('---\nname: packed\ndescription: d\n---\nRun a.sh.\n') },
+    { path: 'packed/a.sh', content: Buffer.from('true') },
+  ]
+  const opened = page.waitForEvent('filechooser')
+  await page.getByRole('button', { name: 'Import SKILL.md or zip' }).click()
+  const buffer = await zipOf(files, new Date())
+  await (await opened).setFiles({ name: 'packed.zip', mimeType: 'application/zip', buffer })
+  const panel = page.getByRole('complementary', { name: 'packed' })
+  await panel.getByText('Run a.sh.').waitFor()
+  const saved = page.waitForEvent('download')
+  await panel.getByRole('button', { name: 'Download' }).click()
+  const download = await saved
+  assert.equal(download.suggestedFilename(), 'packed.zip')
+  const bytes = await readFile(await download.path())
+  assert.deepEqual(await unzip(bytes, { maxFiles: 10, maxBytes: 10_000 }), files)
 })
 
 test('a memory is added, edited and disabled', async t => {

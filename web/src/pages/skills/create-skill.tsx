@@ -12,26 +12,34 @@ interface Props {
   readonly onMade: (skill: Skill) => void
 }
 
-/** Adds a skill to the library: written here, or from a SKILL.md file. */
+const zip = /\.zip$/i
+
+/** Sends a SKILL.md, or a zip archive of a folder with one. */
+async function imported(file: File): Promise<Skill> {
+  if (!zip.test(file.name)) return client.skills.import({ body: { text: await file.text() } })
+  const form = new FormData()
+  form.append('files[]', file, file.name)
+  const { id } = await client.skillFolders.create({}, { form })
+  return client.skills.get({ params: { skill_id: id } })
+}
+
+/** Adds a skill to the library: written here, or from a file. */
 export function CreateSkill({ onClose, onMade }: Props) {
   const queries = useQueryClient()
   const done = async (skill: Skill) => {
     await queries.invalidateQueries({ queryKey: skillsKey })
     onMade(skill)
   }
-  const importing = useMutation({
-    mutationFn: async (file: File) => client.skills.import({ body: { text: await file.text() } }),
-    onSuccess: done,
-  })
+  const importing = useMutation({ mutationFn: imported, onSuccess: done })
   return (
     <SidePanel
       title="Create skill"
       onClose={onClose}
       actions={
-        <FileButton accept=".md,text/markdown" onChange={file => file && importing.mutate(file)}>
+        <FileButton accept=".md,.zip,text/markdown,application/zip" onChange={file => file && importing.mutate(file)}>
           {props => (
-            <Button variant="default" {...props}>
-              Import SKILL.md
+            <Button variant="default" loading={importing.isPending} {...props}>
+              Import SKILL.md or zip
             </Button>
           )}
         </FileButton>

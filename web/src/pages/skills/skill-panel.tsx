@@ -1,9 +1,12 @@
 import { Button, Group, SegmentedControl, Stack, Title } from '@mantine/core'
+import { IconDownload } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { skillFolderRoutes } from '../../../../src/contract/skill-folders.ts'
 import type { Skill } from '../../../../src/contract/skills.ts'
 import { client } from '../../data/client.ts'
 import { skillsKey } from '../../data/skills.ts'
+import { useSubmit } from '../../data/submit.ts'
 import { CodeBlock } from '../../parts/code.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Id } from '../../parts/copy.tsx'
@@ -11,8 +14,10 @@ import { Facts } from '../../parts/facts.tsx'
 import { Time } from '../../parts/figures.tsx'
 import { plural } from '../../parts/format.ts'
 import { Markdown } from '../../parts/markdown.tsx'
+import { showProblem } from '../../parts/notices.ts'
 import { Loading, ProblemBlock } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
+import { fileNameOf, saveFile } from '../../parts/save-file.ts'
 import { SidePanel } from '../../parts/side-panel.tsx'
 import { copyCountsQuery, skillQuery } from './queries.ts'
 import { SkillAgents } from './skill-agents.tsx'
@@ -95,6 +100,30 @@ export function SkillPanel({ id, isEditing, onEdit, onClose }: Props) {
   )
 }
 
+/** Saves the folder of a skill, with its SKILL.md and the other files. */
+function Download({ skill: { id, name } }: { readonly skill: Skill }) {
+  const { isRunning, send } = useSubmit(async () => {
+    try {
+      const archive = await client.open(skillFolderRoutes.content, { params: { skill_id: id } })
+      saveFile(fileNameOf(name, 'zip'), await archive.arrayBuffer(), 'application/zip')
+    } catch (error) {
+      showProblem('download the skill', error)
+      throw error
+    }
+  })
+  return (
+    <Button
+      variant="default"
+      size="compact-xs"
+      leftSection={<IconDownload size={14} aria-hidden />}
+      loading={isRunning}
+      onClick={() => void send()}
+    >
+      Download
+    </Button>
+  )
+}
+
 interface DetailsProps {
   readonly skill: Skill
   readonly onChanged: () => Promise<void>
@@ -114,16 +143,19 @@ function Details({ skill, onChanged }: DetailsProps) {
       <div>
         <Group justify="space-between" mb={4}>
           <Title order={3}>Instructions</Title>
-          <SegmentedControl
-            aria-label="How to show the instructions"
-            size="xs"
-            data={[
-              { value: 'preview', label: 'Preview' },
-              { value: 'source', label: 'Source' },
-            ]}
-            value={isSource ? 'source' : 'preview'}
-            onChange={value => setSource(value === 'source')}
-          />
+          <Group gap="sm">
+            <Download skill={skill} />
+            <SegmentedControl
+              aria-label="How to show the instructions"
+              size="xs"
+              data={[
+                { value: 'preview', label: 'Preview' },
+                { value: 'source', label: 'Source' },
+              ]}
+              value={isSource ? 'source' : 'preview'}
+              onChange={value => setSource(value === 'source')}
+            />
+          </Group>
         </Group>
         {isSource ? (
           <CodeBlock text={skill.content} what="instructions" />
