@@ -11,7 +11,7 @@ import type { Audit } from '../audit/audit.ts'
 import { secretMarker, withoutSecrets } from '../audit/secret-fields.ts'
 import type { Database } from '../db/database.ts'
 import type { SessionSecrets } from '../egress/session-secrets.ts'
-import type { Caller } from '../http/caller.ts'
+import { type Caller, masterCaller } from '../http/caller.ts'
 import type { AgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
@@ -67,8 +67,11 @@ export function composeAgents(needs: Needs) {
     skillsFor: (caller: Caller, wanted: readonly WantedSkill[]) => skillsFor(caller, wanted, { skills, versions }),
     serve(app: FastifyInstance) {
       serveAgents(app, { agents, lastSessions: needs.lastSessions })
-      const lacksFiles = async (id: string, { harness }: Agent, caller: Caller) =>
-        (await runtimes.find(harness))?.workspace === undefined && versions.hasOtherFiles(id, undefined, caller)
+      const lacksFiles = async (id: string, { harness, owner_id }: Agent, caller: Caller) => {
+        const isOfOther = ![masterCaller.principal, owner_id ?? caller.principal].includes(caller.principal)
+        const isLacking = isOfOther || (await runtimes.find(harness))?.workspace === undefined
+        return isLacking && versions.hasOtherFiles(id, undefined, caller)
+      }
       serveSkills(app, { skills, attachments, lacksFiles })
       serveSkillFolders(app, { skills, versions })
     },

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { masterCaller } from '../../http/caller.ts'
 import { attachedIds, copyOf, type PromptWithSkills } from '../blocks.ts'
 import type { UploadedFile } from './skill-folder.ts'
 import type { SkillVersionStore } from './version-store.ts'
@@ -13,12 +14,9 @@ export interface AttachedFolder {
   read(paths: readonly string[]): Promise<readonly UploadedFile[]>
 }
 
-/** Principal of the operator, whose skills every agent may have. */
-const operator = 'master'
-
 /**
  * Returns a function that returns the folders of the skills that a prompt has, in its order. Skills without other files
- * than SKILL.md have none, nor have those of other owners: a client can write any marker into a prompt.
+ * than SKILL.md have none, nor have those of other owners, except of the master key: a client can write any marker into a prompt.
  */
 export const createAttachedFolders =
   (store: Pick<SkillVersionStore, 'folders' | 'filesAt'>) =>
@@ -32,7 +30,7 @@ export const createAttachedFolders =
         .update(copyOf(prompt, id) ?? '')
         .digest(),
     }))
-    const found = await store.folders(copies, [...owners, operator])
+    const found = await store.folders(copies, [...owners, masterCaller.principal])
     const taken = new Set<string>()
     return found.map(({ skill_id, number, name, paths }) => ({
       name: freeName(name, taken),
