@@ -116,6 +116,40 @@ export const VaultCredential = named(
 )
 export type VaultCredential = Static<typeof VaultCredential>
 
+const CapturedAnswer = named(
+  'CapturedAnswer',
+  Type.Object({
+    status_code: Type.Integer(),
+    content_type: Type.String(),
+    body: Type.String({ description: 'Always empty: the text of a server that rejects a credential is not read' }),
+    body_truncated: Type.Boolean(),
+  }),
+)
+
+/** Whether an MCP server accepts a credential. */
+export const CredentialValidation = named(
+  'CredentialValidation',
+  Type.Object({
+    type: Type.Literal('vault_credential_validation'),
+    vault_id: Type.String(),
+    credential_id: Type.String(),
+    status: Type.Union([Type.Literal('valid'), Type.Literal('invalid'), Type.Literal('unknown')], {
+      description: '`invalid`: rejected, or without a secret; `unknown`: the server could not be asked',
+    }),
+    has_refresh_token: Type.Literal(false),
+    mcp_probe: Nullable(
+      Type.Object({ method: Type.String(), http_response: Nullable(CapturedAnswer) }),
+      'The request that failed; null when none did, or none was sent',
+    ),
+    refresh: Nullable(
+      Type.Object({ status: Type.Literal('no_refresh_token'), http_response: Type.Null() }),
+      'After status 401',
+    ),
+    validated_at: DateTime,
+  }),
+)
+export type CredentialValidation = Static<typeof CredentialValidation>
+
 const VaultCredentialCreate = named(
   'VaultCredentialCreate',
   Type.Object({
@@ -251,6 +285,17 @@ export const managedVaultRoutes = {
     responses: { 200: VaultCredential },
     summary: 'Update a credential',
     description: 'Replaces the secret, or changes the name or the metadata. The type and the address stay.',
+  }),
+  validateCredential: route({
+    ...base,
+    id: 'vault_credentials.validate',
+    method: 'POST',
+    path: `${path}/{vault_id}/credentials/{credential_id}/mcp_oauth_validate`,
+    params: CredentialPath,
+    responses: { 200: CredentialValidation },
+    summary: 'Test a credential',
+    description:
+      'Lists the tools of the MCP server with the credential and reports whether it was accepted. Bearer tokens can be tested, too.',
   }),
   archiveCredential: route({
     ...base,

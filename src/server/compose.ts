@@ -148,7 +148,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     vault,
     reachesGlobal: async id => (await agentRows.find(id, undefined))?.run_as_key_id === null,
   })
-  const managedVaults = composeManagedVaults({ ...base, vault })
+  const managedVaults = composeManagedVaults({ ...base, vault, probe: () => mcp.probeCredential })
   const mcp = composeMcp({
     ...base,
     vault,

@@ -492,7 +492,10 @@ const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
     /^mcp[.](authorize|logout|complete_login)$/,
     'they need an authorization server: src/server/mcp/login/login.test.ts',
   ],
-  [/^mcp[.](test|call)$|^mcp_(proxy|aggregate)\./, 'they call a tool server and change no setting'],
+  [
+    /^mcp[.](test|call)$|^mcp_(proxy|aggregate)\.|^vault_credentials[.]validate$/,
+    'they call a tool server and change no setting',
+  ],
   [/^(webhooks|deliveries)\./, 'deliveries have a log of their own'],
   [/^ag_ui\./, 'what it runs is in the log of the session'],
   [/^opencode\./, 'what it answers is in the log of the session'],

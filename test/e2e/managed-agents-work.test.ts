@@ -207,6 +207,20 @@ test('a vault gives the MCP servers of a session its credential, which never com
   for (const text of texts) assert.ok(!text.includes(token))
 
   const { ConflictError, NotFoundError, BadRequestError } = AnthropicV1
+  const validate = async (auth: { token: string; mcp_server_url: string }) => {
+    const own = await vaults.create({ display_name: 'Tried' })
+    const { id } = await vaults.credentials.create(own.id, { auth: { type: 'static_bearer', ...auth } })
+    const found = await vaults.credentials.mcpOAuthValidate(id, { vault_id: own.id })
+    await assert.rejects(stranger.beta.vaults.credentials.mcpOAuthValidate(id, { vault_id: own.id }), NotFoundError)
+    await vaults.credentials.archive(id, { vault_id: own.id })
+    const { status } = await vaults.credentials.mcpOAuthValidate(id, { vault_id: own.id })
+    assert.equal(status, 'invalid', 'its secret is deleted')
+    return [found.status, found.mcp_probe?.http_response?.status_code, found.refresh?.status]
+  }
+  assert.deepEqual(await validate(auth), ['valid', undefined, undefined])
+  assert.deepEqual(await validate({ ...auth, token: 'wrong' }), ['invalid', 401, 'no_refresh_token'])
+  const nowhere = { token, mcp_server_url: 'http://127.0.0.1:1/mcp' }
+  assert.deepEqual(await validate(nowhere), ['unknown', undefined, undefined])
   await assert.rejects(vaults.credentials.create(vault.id, { auth }), ConflictError)
   await assert.rejects(stranger.beta.vaults.retrieve(vault.id), NotFoundError)
   const variable = { type: 'environment_variable', secret_name: 'A', secret_value: 'b', networking: {} }

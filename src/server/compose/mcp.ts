@@ -10,6 +10,7 @@ import type { StreamSlots } from '../http/stream-slots.ts'
 import type { Keys } from '../keys/keys.ts'
 import { createAgentMcp } from '../mcp/agents/agent-mcp.ts'
 import { createAgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
+import { createCredentialProbe } from '../mcp/agents/credential-probe.ts'
 import { createProgramServer } from '../mcp/agents/program-server.ts'
 import { createAggregate } from '../mcp/aggregate/aggregate.ts'
 import { serveMcpAggregate } from '../mcp/aggregate/routes.ts'
@@ -144,6 +145,7 @@ export function composeMcp(needs: Needs) {
   return {
     servers,
     agentMcp,
+    probeCredential: createCredentialProbe(client),
     /** Returns the check of agents; `isRemote` is true for runtimes that call servers by themselves. */
     agentCheck: (isRemote: (runtime: string) => Promise<boolean>) =>
       createAgentMcpCheck({ agentMcp, tools, guard, isRemote }),

@@ -2,10 +2,16 @@ import type { FastifyInstance } from 'fastify'
 import { managedVaultRoutes } from '../../../contract/managed-vaults.ts'
 import { bind } from '../../http/bind.ts'
 import { byId, listOf } from '../lists.ts'
+import type { ValidateCredential } from './credential-validation.ts'
 import type { ManagedVaults } from './managed-vaults.ts'
 
+interface Deps {
+  readonly vaults: ManagedVaults
+  readonly validate: ValidateCredential
+}
+
 /** Serves the vaults of the Managed Agents dialect and their credentials. */
-export function serveManagedVaults(app: FastifyInstance, { vaults }: { vaults: ManagedVaults }): void {
+export function serveManagedVaults(app: FastifyInstance, { vaults, validate }: Deps): void {
   bind(app, managedVaultRoutes.create, ({ body }, caller, { actor, idempotency }) =>
     vaults.create(body, { caller, actor }, idempotency),
   )
@@ -36,6 +42,9 @@ export function serveManagedVaults(app: FastifyInstance, { vaults }: { vaults: M
   )
   bind(app, managedVaultRoutes.updateCredential, ({ params, body }, caller, { actor }) =>
     vaults.updateCredential(params.vault_id, params.credential_id, body, { caller, actor }),
+  )
+  bind(app, managedVaultRoutes.validateCredential, ({ params }, caller) =>
+    validate(params.vault_id, params.credential_id, caller),
   )
   bind(app, managedVaultRoutes.archiveCredential, ({ params }, caller, { actor }) =>
     vaults.archiveCredential(params.vault_id, params.credential_id, { caller, actor }),

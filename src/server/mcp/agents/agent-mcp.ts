@@ -1,6 +1,6 @@
 import type { McpTool } from '../../../contract/mcp.ts'
 import type { Caller, GrantedServer } from '../../http/caller.ts'
-import { AppError, notFound } from '../../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import { recordOf } from '../../platform/json.ts'
 import { untilAborted } from '../../platform/until-aborted.ts'
 import { type EnabledServer, enabledServers } from '../../tools/mcp-toolset.ts'
@@ -8,7 +8,7 @@ import type { ToolResult } from '../../tools/tool.ts'
 import type { CallableTool, CallContext, SourceWarning, ToolSource } from '../../tools/tool-source.ts'
 import { needsApproval, type RegisteredServer } from '../registry/server.ts'
 import type { McpServers } from '../registry/servers.ts'
-import { serverOfUrl, type UrlCredential, withCredential } from '../registry/url-server.ts'
+import { checkUrlServer, serverOfUrl, type UrlCredential, withCredential } from '../registry/url-server.ts'
 import type { McpTools } from '../tools/tools.ts'
 import { type ResultOptions, toolResult } from './results.ts'
 import { createStoredTools, toolFacts } from './stored-tools.ts'
@@ -68,9 +68,7 @@ export function createAgentMcp({ servers, tools, credentialFor }: Deps) {
   async function resolved({ name, url }: Pick<EnabledServer, 'name' | 'url'>, by: Payer): Promise<RegisteredServer> {
     if (url === undefined) return servers.find(name, by)
     const server = serverOfUrl({ name, url })
-    // By its id: whoever writes the agent chooses the name.
-    const allowed = by.key?.mcpServers
-    if (allowed && !allowed.includes(server.server_id)) throw notFound('MCP server', name)
+    checkUrlServer(server, by.key)
     return server
   }
 

@@ -104,7 +104,7 @@ export function createUpstream({ outbound, authorize }: Deps): Connections {
     const problem = problemOf(head)
     if (problem !== undefined) body.destroy()
     if (head.status === 401 && !isRetry && (await authorize.renew(server, { headers }))) return send(server, call, true)
-    if (problem !== undefined) throw unreachable(`MCP server ${server.server_name} ${problem}`)
+    if (problem !== undefined) throw refusal(`MCP server ${server.server_name} ${problem}`, head)
     return { ...head, contentType: mediaTypeIn(head.headers['content-type']), body, scrub }
   }
 
@@ -129,6 +129,21 @@ function problemOf({ status, headers }: AnswerHead): string | undefined {
   const encoding = headers['content-encoding'] ?? 'identity'
   return encoding === 'identity' ? undefined : 'returned a compressed response, which is not supported'
 }
+
+/** The server rejected the credential: status 401 or 403. */
+export class CredentialRejected extends AppError {
+  readonly status: number
+  readonly contentType: string
+
+  constructor(message: string, { status, headers }: AnswerHead) {
+    super('upstream_unreachable', message)
+    this.status = status
+    this.contentType = String(headers['content-type'] ?? '')
+  }
+}
+
+const refusal = (message: string, head: AnswerHead): AppError =>
+  head.status === 401 || head.status === 403 ? new CredentialRejected(message, head) : unreachable(message)
 
 const unreachable = (message: string, cause?: unknown): AppError =>
   new AppError('upstream_unreachable', message, { cause })

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import type { Caller } from '../../http/caller.ts'
+import { notFound } from '../../platform/errors.ts'
 import type { RegisteredServer } from './server.ts'
 
 const idPrefix = 'mcp_url_'
@@ -33,6 +35,12 @@ export function serverOfUrl({ name, url }: { readonly name: string; readonly url
     updated_at: null,
     secret: () => ({}),
   }
+}
+
+/** Throws `not_found` when the key may not use the server. By its id, since whoever writes an agent chooses the name. */
+export function checkUrlServer({ server_id, server_name }: RegisteredServer, key: Caller['key']): void {
+  const allowed = key?.mcpServers
+  if (allowed && !allowed.includes(server_id)) throw notFound('MCP server', server_name)
 }
 
 /** A credential of a session for the address of a server. */
