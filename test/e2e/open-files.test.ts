@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs'
 import { after, test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { Session } from '../../src/contract/sessions.ts'
+import { notBehindProxy } from '../support/contract/contract-tests.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { send } from '../support/service/send.ts'
 import { followEvents } from '../support/sessions/event-tail.ts'
@@ -18,7 +19,11 @@ const used = () => readdirSync(`/proc/${pid}/fd`).length
 const setLimit = (limit: number) => execFileSync('prlimit', ['--pid', String(pid), `--nofile=${limit}:20000`])
 const readiness = () => send(service, 'GET /health/ready')
 
-test('V3: a tool call at the limit of open files fails alone; readiness names the limit; later calls work', async () => {
+const skip = notBehindProxy('the proxy opens a connection for each request, which the limit leaves no room for')
+
+test('V3: a tool call at the limit of open files fails alone; readiness names the limit; later calls work', {
+  skip,
+}, async () => {
   const body = { name: 'Held', owner_id: 'held', model: 'scripted' }
   const { id: agent_id } = (await send(service, 'POST /api/agents', { body })).json<Agent>()
   const prompt = saying({ ...bash('echo ran'), pauseAtFrame: 2 }, { text: 'done' })

@@ -18,6 +18,7 @@ import { type AddressOf, createAddressOf } from './client-address.ts'
 import { createAnswerClientError } from './client-error.ts'
 import { type BodyShape, errorAnswer } from './error-body.ts'
 import { isJsonType, parseJsonBody, rejectEncoded } from './json-body.ts'
+import { closeLingering } from './lingering-close.ts'
 import { allowedMethods } from './paths.ts'
 import { createSerializerCompiler } from './serialization.ts'
 import { createSlowBodies, type SlowBodies } from './slow-bodies.ts'
@@ -90,6 +91,7 @@ export function createServer({
     frameworkErrors: (error, request, reply) => void rejectUnroutable(error, request, reply),
     schemaErrorFormatter: (errors, part) => new AppError('invalid_request', validationMessage(errors, part)),
   })
+  closeLingering(app.server)
   writeLogTo(app, log)
   app.setValidatorCompiler(createValidatorCompiler())
   app.setSerializerCompiler(createSerializerCompiler())
