@@ -2,9 +2,9 @@ import { Button, Group, SegmentedControl, Stack, Title } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { skillFolderRoutes } from '../../../../src/contract/skill-folders.ts'
 import type { Skill } from '../../../../src/contract/skills.ts'
 import { client } from '../../data/client.ts'
+import { routes } from '../../data/routes.ts'
 import { skillsKey } from '../../data/skills.ts'
 import { useSubmit } from '../../data/submit.ts'
 import { CodeBlock } from '../../parts/code.tsx'
@@ -104,7 +104,7 @@ export function SkillPanel({ id, isEditing, onEdit, onClose }: Props) {
 function Download({ skill: { id, name } }: { readonly skill: Skill }) {
   const { isRunning, send } = useSubmit(async () => {
     try {
-      const archive = await client.open(skillFolderRoutes.content, { params: { skill_id: id } })
+      const archive = await client.open(routes.skillArchive, { params: { skill_id: id } })
       saveFile(fileNameOf(name, 'zip'), await archive.arrayBuffer(), 'application/zip')
     } catch (error) {
       showProblem('download the skill', error)
