@@ -59,20 +59,6 @@ test('errors have the envelope of the dialect, with the id of the request', asyn
   }
 })
 
-for (const path of ['vaults/vlt_1/credentials/vcrd_1/mcp_oauth_validate']) {
-  test(`/v1/${path} is 404 in the envelope of the dialect, and names the alternative`, async () => {
-    for (const method of ['GET', 'POST', 'DELETE']) {
-      const { status, headers, json } = await send(service, `${method} /v1/${path}?beta=true`, {})
-      const body = json<{ type: string; error: { type: string; message: string }; request_id: string }>()
-      assert.deepEqual([status, body.type, body.error.type], [404, 'error', 'not_found_error'])
-      assert.equal(body.request_id, headers['request-id'])
-      assert.ok(body.error.message.startsWith(`unknown path: /v1/${path}; `), body.error.message)
-      assert.ok(body.error.message.includes('/v1/mcp/server/{server_id}/test'), body.error.message)
-    }
-    assert.equal((await send({ url: baseURL }, `GET /v1/${path}`)).status, 401)
-  })
-}
-
 /** The fields of a session that can be made. */
 async function sessionFields() {
   const place = await send(service, 'POST /v1/environments', { body: { name: 'Here' } })

@@ -1,4 +1,3 @@
-import { insteadOf } from '../../contract/not-here.ts'
 import type { ErrorShape } from '../../contract/route.ts'
 import { AppError } from '../platform/errors.ts'
 import { errorShapeAt } from './paths.ts'
@@ -35,12 +34,9 @@ export function shapeOfPath({ method, url }: { readonly method: string; readonly
   const ofRoute = errorShapeAt(method, path)
   if (ofRoute) return ofRoute
   const [, shape] = shapes.find(([pattern]) => pattern.test(path)) ?? []
-  return shape ?? (insteadOf(path) ? 'anthropic' : 'nested')
+  return shape ?? 'nested'
 }
 
-/** Returns the error for an unknown path, with the alternative if there is one. */
-export function noSuchPath(url: string): AppError {
-  const path = pathOf(url)
-  const instead = insteadOf(path)
-  return new AppError('unknown_path', `unknown path: ${path.slice(0, 200)}; ${instead ? `${instead}; ` : ''}see /docs`)
-}
+/** Returns the error for an unknown path. */
+export const noSuchPath = (url: string): AppError =>
+  new AppError('unknown_path', `unknown path: ${pathOf(url).slice(0, 200)}; see /docs`)
