@@ -3,7 +3,6 @@
 // A tool that examined nothing counts as failed.
 import { spawn } from 'node:child_process'
 import { delimiter, dirname, join } from 'node:path'
-import { beginInstallation } from './test-packages.ts'
 
 interface Step {
   readonly name: string
@@ -89,7 +88,6 @@ const groups: readonly (readonly Step[])[] = [
 process.exitCode = await main()
 
 async function main(): Promise<number> {
-  beginInstallation()
   const results: Result[] = []
   for (const group of groups) {
     results.push(...(await Promise.all(group.map(step => run(step, group.length === 1)))))

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 /** Files at the same time: one more than cores, because a third of the time of tests is waiting. */
 const usualFiles = availableParallelism() + 1
 /** With more, time limits of clients expire, also while cores have nothing to do for a moment. */
-const mostFiles = usualFiles + 2
+const mostFiles = usualFiles + 1
 const sampleMs = 2_000
 /** Share of all cores that waits for work, from which on one more file starts. */
 const enoughIdle = 0.3

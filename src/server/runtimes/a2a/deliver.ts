@@ -6,13 +6,11 @@ import { openTaskOf } from './notes.ts'
 import { type AgentTask, isAsking } from './objects.ts'
 import { partsOfPrompt } from './parts.ts'
 import { isFailureOf } from './protocol-errors.ts'
-import { type A2aRun, isRetryable, mustLeave, tryToCancel, withRetries } from './run.ts'
+import { type A2aRun, isRetryable, mustLeave, secondLookMs, tryToCancel, withRetries } from './run.ts'
 import { isForAuthorization, questionOf, takeUpdates } from './updates.ts'
 
 /** Tries to send one message. */
 const maxTries = 5
-/** An agent that lost its connection may still be storing the task. */
-const secondLookMs = 1_000
 
 /**
  * Sends the prompt, unless the agent has it already. Returns true once the run is over, false when its task has to be followed. The

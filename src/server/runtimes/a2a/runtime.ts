@@ -18,7 +18,7 @@ import { follow } from './follow.ts'
 import { messageIdOf } from './hops.ts'
 import { createNotes, openTaskOf, stateIn } from './notes.ts'
 import { Reading } from './reading.ts'
-import { type A2aRun, mustLeave, tryToCancel, withRetries } from './run.ts'
+import { type A2aRun, mustLeave, secondLookMs, tryToCancel, withRetries } from './run.ts'
 
 /** Tools, approvals and usage of an agent are its own. */
 export const a2aCapabilities: Capabilities = {
@@ -138,12 +138,13 @@ async function giveUp({ agent, notes, prompt }: A2aRun): Promise<void> {
 }
 
 /** Stops the task at the agent, and logs what it has sent. */
-async function* leave({ agent, notes, prompt, context, reading }: A2aRun): AsyncGenerator<Batch> {
+async function* leave(run: A2aRun): AsyncGenerator<Batch> {
+  const { agent, notes, prompt, context, reading } = run
   // A draining process leaves the task to the next owner.
   if (context.isDraining() || notes.state.prompt !== prompt.id || notes.state.is_over) return
   // Rejects when another process owns the session and its task.
   await notes.write({ state: { is_cancelled: true } })
-  const task = notes.state.task ?? (await sentTask({ agent, notes, prompt }))
+  const task = notes.state.task ?? (await sentTask(run))
   const isOver = task === undefined || (await tryToCancel(agent, task))
   await notes.write({ state: { task, is_over: isOver } })
   const events = reading.finish()
@@ -151,16 +152,16 @@ async function* leave({ agent, notes, prompt, context, reading }: A2aRun): Async
 }
 
 /** Returns the task of a message that was sent at the moment of the interrupt. */
-async function sentTask({
-  agent,
-  notes,
-  prompt,
-}: Pick<A2aRun, 'agent' | 'notes' | 'prompt'>): Promise<string | undefined> {
+async function sentTask({ agent, notes, prompt, wait }: A2aRun): Promise<string | undefined> {
   const { continues } = notes.state
   if (continues !== undefined) return continues
+  const look = async () =>
+    (await agent.api.taskOfMessage(messageIdOf(prompt), notes.contextId, AbortSignal.timeout(searchMs)))?.id
   try {
-    const signal = AbortSignal.timeout(searchMs)
-    return (await agent.api.taskOfMessage(messageIdOf(prompt), notes.contextId, signal))?.id
+    const found = await look()
+    if (found !== undefined) return found
+    await wait(secondLookMs)
+    return await look()
   } catch {
     // The agent may be unreachable, or unable to list its tasks: the task then ends by itself.
     return undefined
