@@ -60,6 +60,7 @@ export class FakeTask {
   async play(steps: readonly A2aStep[]): Promise<void> {
     // The answer that names the task goes out first.
     await new Promise(resolve => setTimeout(resolve, 5))
+    if (this.isOver) return
     this.#become('WORKING')
     for (const step of steps) {
       if (this.isOver) return
