@@ -6,7 +6,7 @@ import { openTaskOf } from './notes.ts'
 import { type AgentTask, isAsking } from './objects.ts'
 import { partsOfPrompt } from './parts.ts'
 import { isFailureOf } from './protocol-errors.ts'
-import { type A2aRun, isRetryable, mustLeave, secondLookMs, tryToCancel, withRetries } from './run.ts'
+import { type A2aRun, isRetryable, mustLeave, secondSearchMs, tryToCancel, withRetries } from './run.ts'
 import { isForAuthorization, questionOf, takeUpdates } from './updates.ts'
 
 /** Tries to send one message. */
@@ -140,7 +140,7 @@ async function arrivedTask(run: A2aRun, messageId: string): Promise<AgentTask | 
   try {
     const found = await look()
     if (found || context.signal.aborted) return found
-    await wait(secondLookMs, context.signal)
+    await wait(secondSearchMs, context.signal)
     return await look()
   } catch (failure) {
     if (isRetryable(failure) || !(failure instanceof RuntimeFailure) || failure.status === 401) throw failure

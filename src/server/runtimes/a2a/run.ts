@@ -51,7 +51,7 @@ export async function withRetries<T>(
 }
 
 /** An agent that lost its connection may still be storing the task. */
-export const secondLookMs = 1_000
+export const secondSearchMs = 1_000
 
 /** A person waits for the interrupt; the task may end at the agent later. */
 const cancelMs = 2_000

@@ -18,7 +18,7 @@ import { follow } from './follow.ts'
 import { messageIdOf } from './hops.ts'
 import { createNotes, openTaskOf, stateIn } from './notes.ts'
 import { Reading } from './reading.ts'
-import { type A2aRun, mustLeave, secondLookMs, tryToCancel, withRetries } from './run.ts'
+import { type A2aRun, mustLeave, secondSearchMs, tryToCancel, withRetries } from './run.ts'
 
 /** Tools, approvals and usage of an agent are its own. */
 export const a2aCapabilities: Capabilities = {
@@ -155,13 +155,13 @@ async function* leave(run: A2aRun): AsyncGenerator<Batch> {
 async function sentTask({ agent, notes, prompt, wait }: A2aRun): Promise<string | undefined> {
   const { continues } = notes.state
   if (continues !== undefined) return continues
-  const look = async () =>
+  const search = async () =>
     (await agent.api.taskOfMessage(messageIdOf(prompt), notes.contextId, AbortSignal.timeout(searchMs)))?.id
   try {
-    const found = await look()
+    const found = await search()
     if (found !== undefined) return found
-    await wait(secondLookMs)
-    return await look()
+    await wait(secondSearchMs)
+    return await search()
   } catch {
     // The agent may be unreachable, or unable to list its tasks: the task then ends by itself.
     return undefined
