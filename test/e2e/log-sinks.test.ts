@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -60,7 +60,8 @@ const linesOf = (text: string): Line[] =>
     .split('\n')
     .filter(Boolean)
     .map(line => JSON.parse(line) as Line)
-const inFile = (): Line[] => linesOf(readFileSync(path, 'utf8'))
+/** Of the sink that writes a file; empty before its first write. */
+const inFile = (): Line[] => (existsSync(path) ? linesOf(readFileSync(path, 'utf8')) : [])
 const atHttp = (): Line[] => http.accepted.flatMap(({ text }) => linesOf(text))
 const statesOf = async (target: Target) =>
   (await send(target, 'GET /api/log-sinks')).json<{ log_sinks: LogSinkState[] }>().log_sinks
