@@ -13,7 +13,7 @@ const nouns = [
   'http/(caller|idempotency)',
   'keys/(keys|run-as|import|sign-in-keys|store)',
   'mcp/registry/servers',
-  'mcp/agents/(agent-mcp|agent-mcp-check)',
+  'mcp/agents/(agent-mcp|agent-mcp-check|credential-probe)',
   'memories/session-memories',
   'memory-stores/session-stores',
   'runtimes/(runtime|model-choice|conversation-text)',

@@ -15,6 +15,7 @@ import { type Caller, masterCaller } from '../http/caller.ts'
 import type { AgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
+import { takesSkillFiles } from '../runtimes/with-skill-files.ts'
 import { createAttachments } from '../skills/attachments.ts'
 import { serveSkills } from '../skills/routes.ts'
 import { createSkills } from '../skills/skills.ts'
@@ -69,7 +70,7 @@ export function composeAgents(needs: Needs) {
       serveAgents(app, { agents, lastSessions: needs.lastSessions })
       const lacksFiles = async (id: string, { harness, owner_id }: Agent, caller: Caller) => {
         const isOfOther = ![masterCaller.principal, owner_id ?? caller.principal].includes(caller.principal)
-        const isLacking = isOfOther || (await runtimes.find(harness))?.workspace === undefined
+        const isLacking = isOfOther || !takesSkillFiles(await runtimes.find(harness))
         return isLacking && versions.hasOtherFiles(id, undefined, caller)
       }
       serveSkills(app, { skills, attachments, lacksFiles })

@@ -40,6 +40,7 @@ import { SessionTranslations } from '../opencode/session-translation.ts'
 import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
+import { takesSkillFiles } from '../runtimes/with-skill-files.ts'
 import { checkCron, nextRun, nextRuns } from '../schedules/next-run.ts'
 import { withOverrides } from '../sessions/agent-overrides.ts'
 import type { EventReading } from '../sessions/event-reading.ts'
@@ -97,7 +98,7 @@ export function composeDialects(needs: Needs) {
     times: agentTimesStore(pool),
     skillsAmong: needs.skillsFor,
     blocks,
-    takesSkillFiles: async runtime => (await needs.runtimes.find(runtime))?.workspace !== undefined,
+    takesSkillFiles: async runtime => takesSkillFiles(await needs.runtimes.find(runtime)),
   })
   const environments = createEnvironments({ pool, store: environmentStore(pool), audit })
   const sessionDetails = sessionDetailsStore(pool)

@@ -1,7 +1,6 @@
-import { AppError } from '../platform/errors.ts'
 import { isRecord } from '../platform/json.ts'
 import type { Sandboxes } from '../sandboxes/sandboxes.ts'
-import { isReplay } from '../tools/replay.ts'
+import { messageOf, usesWorkspace } from './before-run.ts'
 import { type Batch, failed, type RunContext, type RunPrompt, type RunSession, type Runtime } from './runtime.ts'
 
 /**
@@ -13,8 +12,7 @@ export function withSetup<R extends Runtime>(runtime: R, sandboxes: Pick<Sandbox
     ...runtime,
     async *run(session: RunSession, prompt: RunPrompt, context: RunContext): AsyncGenerator<Batch> {
       const { signal } = context
-      const isWork = prompt.kind !== 'compact' && !isReplay(session.environment) && !signal.aborted
-      if (isWork && isRecord(session.config['sandbox'])) {
+      if (usesWorkspace(session, prompt, context) && isRecord(session.config['sandbox'])) {
         const problem = await sandboxes.prepare(session, signal).then(() => undefined, messageOf)
         if (signal.aborted) return
         if (problem !== undefined) return yield [failed('invalid_request_error', problem)]
@@ -22,9 +20,4 @@ export function withSetup<R extends Runtime>(runtime: R, sandboxes: Pick<Sandbox
       yield* runtime.run(session, prompt, context)
     },
   }
-}
-
-function messageOf(error: unknown): string {
-  if (error instanceof AppError && error.code !== 'internal') return error.message
-  throw error
 }

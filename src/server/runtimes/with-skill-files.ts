@@ -1,6 +1,5 @@
-import { AppError } from '../platform/errors.ts'
 import type { WorkspaceFiles } from '../sandboxes/sandbox.ts'
-import { isReplay } from '../tools/replay.ts'
+import { messageOf, usesWorkspace } from './before-run.ts'
 import { type Batch, failed, type RunContext, type RunPrompt, type RunSession, type Runtime } from './runtime.ts'
 
 /** The files of a skill. */
@@ -26,12 +25,16 @@ const chunk = 20
 /** Paths of a folder that the prompt names. */
 const maxNamed = 50
 
+/** True for a runtime whose agents get the files of their skills. */
+export const takesSkillFiles = (runtime: Pick<Runtime, 'workspace'> | undefined): boolean =>
+  runtime?.workspace !== undefined
+
 /**
  * Returns the runtime with the files of skills: before a run it writes those that the workspace lacks, and the system prompt
  * says where they are. A runtime without a workspace stays as it is.
  */
 export function withSkillFiles<R extends Runtime>(runtime: R, { foldersOf, filesOf }: Deps): R {
-  if (!runtime.workspace) return runtime
+  if (!takesSkillFiles(runtime)) return runtime
   const { contextOf } = runtime
   return {
     ...runtime,
@@ -43,8 +46,7 @@ export function withSkillFiles<R extends Runtime>(runtime: R, { foldersOf, files
     }),
     async *run(session: RunSession, prompt: RunPrompt, context: RunContext): AsyncGenerator<Batch> {
       const folders = await foldersOf(session, prompt.principal)
-      const isWork = prompt.kind !== 'compact' && !isReplay(session.environment) && !context.signal.aborted
-      if (isWork && folders.length > 0) {
+      if (folders.length > 0 && usesWorkspace(session, prompt, context)) {
         const problem = await place(folders, await filesOf(session)).then(() => undefined, messageOf)
         if (problem !== undefined)
           return yield [failed('invalid_request_error', `cannot write the files of skills: ${problem}`)]
@@ -67,11 +69,6 @@ async function place(folders: readonly SkillFiles[], files: Awaited<ReturnType<D
         await files.write(`${skillsFolder}/${name}/${path}`, content)
     }
   }
-}
-
-function messageOf(error: unknown): string {
-  if (error instanceof AppError && error.code !== 'internal') return error.message
-  throw error
 }
 
 /** Returns the text of the system prompt about the folders; empty without any. */

@@ -189,7 +189,10 @@ export function createDeployments(deps: Deps) {
     async run(id: string, caller: Caller, request?: Idempotency): Promise<DeploymentRun> {
       const deployment = await found(id, caller)
       rejectArchived(deployment)
-      const runId = await transaction(pool, client => once(sqlOfClient(client), request, async () => newId('drun')))
+      const fresh = newId('drun')
+      const runId = request
+        ? await transaction(pool, client => once(sqlOfClient(client), request, async () => fresh))
+        : fresh
       const earlier = request && (await runs.find(runId, caller.ownerScope))
       if (earlier) return toDeploymentRun(earlier)
       const result = await deps.start(runId, deployment, async () => caller)

@@ -1,24 +1,15 @@
 import type { CredentialValidation } from '../../../contract/managed-vaults.ts'
 import type { Caller } from '../../http/caller.ts'
+import type { ProbeCredential, ProbeResult } from '../../mcp/agents/credential-probe.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Vault } from '../../vault/vault.ts'
 import type { CredentialRow, ManagedVaultStore } from './vault-store.ts'
-
-/** What an MCP server answered to a credential. */
-type ProbeResult =
-  | { readonly kind: 'accepted' }
-  | { readonly kind: 'rejected'; readonly status: number; readonly contentType: string }
-  | { readonly kind: 'unreachable' }
 
 interface Deps {
   readonly store: Pick<ManagedVaultStore, 'find' | 'credential'>
   readonly vault: Pick<Vault, 'value'>
   /** Lists the tools of a server with a credential. */
-  readonly probe: (request: {
-    readonly url: string
-    readonly credential: { readonly id: string; readonly token: string }
-    readonly caller: Caller
-  }) => Promise<ProbeResult>
+  readonly probe: ProbeCredential
 }
 
 type Verdict = Pick<CredentialValidation, 'status' | 'mcp_probe' | 'refresh'>
