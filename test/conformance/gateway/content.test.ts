@@ -114,6 +114,14 @@ for (const protocol of translated) {
     assert.ok(sentText().includes('said behind it'))
   })
 
+  test(`M3, ${protocol}: a result of a tool search names the tools that it found`, async t => {
+    const { post, sentText } = await startPair(t, protocol, { script: [{}] })
+    const response = await post(afterCall([{ type: 'tool_reference', tool_name: 'mcp__notes__read' }]))
+    assert.equal(response.status, 200)
+    assert.match(sentText(), /Tool found: mcp__notes__read/)
+    assert.doesNotMatch(response.headers.get('x-switchyard-degraded') ?? '', /content\.0\.content/)
+  })
+
   test(`M6, ${protocol}: several system entries are joined in order, and one in mid-conversation is carried`, async t => {
     const { request: ask, sent, sentText } = await startPair(t, protocol, { script: [{}] })
     const system = ['one', 'two', 'three'].map(part => ({ type: 'text', text: `rule ${part}` }))

@@ -2,6 +2,7 @@ import { isAnthropicFormat, isOpenAiFormat } from '../../config/protocols.ts'
 import { isRecord, type Json, listOf, recordOf, recordsOf, textOf, withEntries } from '../../platform/json.ts'
 import { detailOf } from '../formats/shared/extras.ts'
 import { isClaude, traitsOf } from '../formats/shared/model-traits.ts'
+import { toolReferenceText } from '../formats/shared/tools.ts'
 import { baseModelOf, type Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
 import { signaturePrefix } from './reasoning-signers.ts'
@@ -164,7 +165,7 @@ function orphanBlocks({ tool_use_id: id, content, is_error: isError }: Json): re
   const heading = `${isError === true ? 'Error' : 'Result'} of tool call ${textOf(id)}:`
   if (typeof content === 'string') return [textBlock(`${heading}\n${content}`)]
   const blocks = recordsOf(content).map(block =>
-    block['type'] === 'tool_reference' ? textBlock(`Tool: ${textOf(block['tool_name'])}`) : block,
+    block['type'] === 'tool_reference' ? textBlock(toolReferenceText(block)) : block,
   )
   return [textBlock(heading), ...blocks]
 }

@@ -2,6 +2,7 @@ import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform/json.ts'
 import { storedFile } from '../shared/content-parts.ts'
 import { detailOf, endsPrefix, withBreakpointOf } from '../shared/extras.ts'
+import { toolReferenceText } from '../shared/tools.ts'
 
 /** Message of a chat request. */
 export type ChatMessage = Json & { readonly role: 'system' | 'user' | 'assistant' | 'tool' }
@@ -66,7 +67,7 @@ function plainParts(placed: Placed, conversion: Conversion): readonly Part[] {
     case 'search_result':
       return textParts(joinedText(['title', 'source'].map(name => textOf(block[name])).concat(innerTexts(block))))
     case 'tool_reference':
-      return textParts(`Tool: ${textOf(block['tool_name'])}`)
+      return textParts(toolReferenceText(block))
     default:
       conversion.note(path, 'dropped')
       return []

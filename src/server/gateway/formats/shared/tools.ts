@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isRecord, type Json, jsonOr, recordOf, textIn } from '../../../platform/json.ts'
+import { isRecord, type Json, jsonOr, recordOf, textIn, textOf } from '../../../platform/json.ts'
 import { placed } from '../../core/degradations.ts'
 
 /** The client's tool behind a canonical tool. Its calls are written in the form of this tool. */
@@ -66,6 +66,9 @@ export function createToolSet(): ToolSet {
     originOf: name => origins.get(name) ?? { kind: 'function', name },
   }
 }
+
+/** Returns the text for a `tool_reference`, a tool that the client's tool search found. */
+export const toolReferenceText = (block: Json): string => `Tool found: ${textOf(block['tool_name'])}`
 
 /** Returns a schema of parameters with type object, which Anthropic's format requires. */
 export const objectSchema = (parameters: unknown): Json =>
