@@ -209,6 +209,16 @@ export function withTrimmedPrefill(request: CanonicalRequest, { target, note }: 
   return { ...request, messages: [...messages.slice(0, -1), ...end] }
 }
 
+/** Adds a user turn after a prefill for Claude from 4.6, which continues no answer. A call at the end is left alone. */
+export function withUserTurnAtEnd(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
+  const messages = listOf(request['messages'])
+  const { role, content } = recordOf(messages.at(-1))
+  if (role !== 'assistant' || !isClaude(target) || traitsOf(baseModelOf(target)).takesPrefill) return request
+  if (recordsOf(content).some(({ type }) => type === 'tool_use')) return request
+  note(`messages.${messages.length - 1}`, 'user_turn_added')
+  return { ...request, messages: [...messages, { role: 'user', content: [textBlock('Continue.')] }] }
+}
+
 /** Returns the blocks without white space at their end; the same array when there is none. */
 function withTrimmedEnd(blocks: readonly unknown[]): readonly unknown[] {
   const last = recordOf(blocks.at(-1))

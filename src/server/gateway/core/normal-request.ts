@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { isAnthropicFormat } from '../../config/protocols.ts'
 import { isRecord, recordOf, textOf, withEntries } from '../../platform/json.ts'
 import { withBreakpoint } from '../formats/shared/extras.ts'
 import { takesCacheBreakpoints } from '../formats/shared/model-traits.ts'
@@ -15,6 +17,7 @@ import {
   withPossibleThinking,
   withToolsOfHistory,
   withTrimmedPrefill,
+  withUserTurnAtEnd,
 } from './normal-history.ts'
 import { surveyOf } from './survey.ts'
 import { type ToolNames, withLegalNames } from './tool-names.ts'
@@ -33,6 +36,7 @@ type Step = (request: CanonicalRequest, options: StepOptions) => CanonicalReques
 
 const steps: readonly Step[] = [
   withoutBillingHeader,
+  withOpaqueUser,
   withClientTools,
   withinCapabilities,
   withoutForeignThinking,
@@ -40,6 +44,7 @@ const steps: readonly Step[] = [
   withMatchedCalls,
   withToolsOfHistory,
   withTrimmedPrefill,
+  withUserTurnAtEnd,
   withImageTypes,
   withClaudeSchema,
   withCacheBreakpoints,
@@ -80,6 +85,19 @@ function withoutBillingHeader(request: CanonicalRequest, { note }: StepOptions):
   for (const [index, block] of blocks.entries()) if (isBilling(block)) note(`system.${index}`, 'dropped')
   const others = blocks.filter(block => !isBilling(block))
   return others.length === 0 ? rest : { ...request, system: others }
+}
+
+/** An e-mail address, or digits as of a telephone number. */
+const personal = /\S@\S+\.\S|^\+?[\d\s().-]{7,}$/
+const maxUserLength = 256
+
+/** Hashes a user id that Anthropic's format rejects: it must not be personal, nor longer than 256 characters. */
+function withOpaqueUser(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
+  const metadata = recordOf(request['metadata'])
+  const user = textOf(metadata['user_id'])
+  if (!isAnthropicFormat(target.protocol) || (user.length <= maxUserLength && !personal.test(user))) return request
+  note('metadata.user_id', 'hashed')
+  return { ...request, metadata: { ...metadata, user_id: createHash('sha256').update(user).digest('hex') } }
 }
 
 /** OpenAI supports four per request, one of which it sets itself near the end of the prompt. */
