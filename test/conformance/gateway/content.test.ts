@@ -211,3 +211,21 @@ test('M8: schemas for Gemini lose what it rejects, and properties with such name
   assert.match(sent, /"additionalProperties":\{"type":/)
   assert.match(sent, /"uniqueItems":\{"type":/)
 })
+
+for (const protocol of ['openai-chat', 'openai-responses'] as const) {
+  test(`M8, ${protocol}: each array of a schema gets the items that OpenAI requires; properties of such names stay`, async t => {
+    const { request: ask, sentText } = await startPair(t, protocol, { script: [{}] })
+    const array = { type: 'array', description: 'any' }
+    const schema = {
+      type: 'object',
+      properties: { type: { type: 'string' }, rows: { anyOf: [array, { type: ['array', 'null'], items: array }] } },
+    }
+    await ask({
+      tools: [{ name: 'look', input_schema: schema }],
+      output_config: { format: { type: 'json_schema', schema } },
+    })
+    const whole = { ...array, items: {} }
+    const expected = { ...schema.properties, rows: { anyOf: [whole, { type: ['array', 'null'], items: whole }] } }
+    assert.equal(sentText().split(`"properties":${JSON.stringify(expected)}`).length, 3, sentText())
+  })
+}
