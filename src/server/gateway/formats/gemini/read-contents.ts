@@ -1,5 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, listOf, recordOf, textIn } from '../../../platform/json.ts'
+import { signaturePlaceholder } from '../shared/call-signatures.ts'
 import { type Block, resultBlock, textBlocks } from '../shared/content-parts.ts'
 import type { Conversation } from '../shared/conversation.ts'
 import type { Note } from '../shared/settings.ts'
@@ -89,9 +90,6 @@ function modelBlocks(part: Json, place: Place): readonly Block[] {
   const call = field(part, 'functionCall')
   return [...(carried ?? []), ...(isRecord(call) ? [callBlock(call, place)] : plainTextBlocks(part, place))]
 }
-
-/** Google's documented placeholder for an unknown call signature. */
-const signaturePlaceholder = 'skip_thought_signature_validator'
 
 function callBlock({ id, name, args }: Json, { path, calls }: Place): Block {
   if (typeof name !== 'string' || name === '') throw invalid(`${path}.functionCall.name must be a string`)

@@ -3,6 +3,7 @@ import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform
 import { storedFile } from '../shared/content-parts.ts'
 import { detailOf, endsPrefix, withBreakpointOf } from '../shared/extras.ts'
 import { toolReferenceText } from '../shared/tools.ts'
+import type { MessageRules } from './message-rules.ts'
 
 /** Message of a chat request. */
 export type ChatMessage = Json & { readonly role: 'system' | 'user' | 'assistant' | 'tool' }
@@ -21,6 +22,7 @@ export interface Conversion {
   readonly note: (path: string, action: string) => void
   /** Returns the state in a signature made here for this provider; undefined for any other. */
   readonly openReasoning: (signature: string) => string | undefined
+  readonly rules: MessageRules
   /** True for upstreams that fetch files by URL. OpenAI's Chat Completions does not. */
   readonly takesFileUrls: boolean
 }

@@ -5,6 +5,7 @@ import type { CanonicalRequest, CodecContext, UpstreamRequest } from '../../core
 import type { Degradation } from '../../core/degradations.ts'
 import { extrasOf } from '../shared/extras.ts'
 import { fitsStrict, withItems } from '../shared/openai-schema.ts'
+import { messageRulesOf } from './message-rules.ts'
 import { effortOf, isOpenAi, type ReasoningModel, reasoningModelOf } from './reasoning.ts'
 import type { Conversion } from './write-content.ts'
 import { chatMessages } from './write-messages.ts'
@@ -44,7 +45,8 @@ export function chatRequest(request: CanonicalRequest, context: CodecContext): U
   }
   const model = reasoningModelOf(context)
   const takesFileUrls = context.deployment.provider === 'openrouter'
-  const messages = chatMessages(request, { note, takesFileUrls, openReasoning: context.reasoning.stateOf })
+  const rules = messageRulesOf(context)
+  const messages = chatMessages(request, { note, takesFileUrls, openReasoning: context.reasoning.stateOf, rules })
   const tools = toolSettings(request, { note, takesParallelSetting: model.takesParallelSetting })
   const effort = effortOf(request, model, { note, hasTools: tools.tools !== undefined })
   return {

@@ -108,6 +108,10 @@ const fingerprint = (text: string): string => createHash('sha256').update(text).
 export const toolCallId = (id: string): string =>
   /^[a-zA-Z0-9_-]+$/.test(id) ? id : `${id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}_${fingerprint(id)}`
 
+/** Returns an id of exactly nine letters and digits, which Mistral requires. Equal ids give equal results. */
+export const nineCharacterId = (id: string): string =>
+  /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash('sha256').update(id).digest('hex').slice(0, 9)
+
 /** Returns the name sent to the model: `namespace__name` for a tool in a namespace. */
 export const toolName = (name: string, namespace?: string): string =>
   namespace === undefined ? name : `${namespace}__${name}`
