@@ -155,13 +155,14 @@ function functionResult(result: Json, { path, calls, note }: ResultPlace): reado
 
 /** Reads a response. By Google's rules `output` is the result and `error` the error; without them, all of it. */
 function resultIn(response: Json): { readonly text: string; readonly isError: boolean } {
-  const entries = Object.entries(response)
+  // Some clients send both fields, one of them null.
+  const entries = Object.entries(response).filter(([name, value]) => name !== 'error' || !isAbsent(value))
   const [only] = entries
-  if (!only || entries.length > 1) return { text: only ? JSON.stringify(response) : '', isError: 'error' in response }
+  const isError = entries.some(([name]) => name === 'error')
+  if (!only || entries.length > 1) return { text: only ? JSON.stringify(response) : '', isError }
   const [name, value] = only
   const isKnown = name === 'output' || name === 'result' || name === 'error'
-  if (!isKnown) return { text: JSON.stringify(response), isError: false }
-  return { text: typeof value === 'string' ? value : JSON.stringify(value), isError: name === 'error' }
+  return { text: isKnown && typeof value === 'string' ? value : JSON.stringify(isKnown ? value : response), isError }
 }
 
 function media(part: unknown, path: string): readonly Block[] {
