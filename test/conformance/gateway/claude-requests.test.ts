@@ -123,3 +123,25 @@ for (const [upstreamModel, isContinued] of [
     assert.equal(degraded, isContinued ? '' : 'messages.1=user_turn_added')
   })
 }
+
+const forced = { type: 'function', function: { name: 'f' } }
+
+for (const [protocol, upstreamModel, takesForced] of [
+  ['anthropic-messages', 'claude-opus-5', true],
+  ['anthropic-messages', 'claude-fable-5-1', false],
+  ['anthropic-messages', 'claude-opus-5-5', false],
+  ['bedrock-converse', 'anthropic.claude-opus-5-v1:0', true],
+  ['bedrock-converse', 'anthropic.claude-fable-5-1-v1:0', false],
+] as const) {
+  test(`M7, chat on ${protocol}: a forced call is ${takesForced ? 'forced' : 'left'} to ${upstreamModel}`, async t => {
+    const { post, sentText } = await startPair(t, protocol, { script: [{}], changes: { upstreamModel } })
+    const { tools } = marked
+    for (const tool_choice of ['required', forced]) {
+      const response = await post({ messages: words, tools, tool_choice, reasoning_effort: 'low' }, chat)
+      const degraded = response.headers.get('x-switchyard-degraded') ?? ''
+      assert.equal(/"(tool_choice|toolChoice)":\{("type":)?"(any|tool)"/.test(sentText()), takesForced, sentText())
+      assert.equal(degraded.includes('tool_choice=auto'), !takesForced, degraded)
+      assert.equal(degraded.includes('reasoning_effort=thinking_off'), takesForced, degraded)
+    }
+  })
+}

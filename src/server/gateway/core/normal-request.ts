@@ -3,7 +3,7 @@ import { isAnthropicFormat } from '../../config/protocols.ts'
 import { isRecord, recordOf, textOf, withEntries } from '../../platform/json.ts'
 import { withBreakpoint } from '../formats/shared/extras.ts'
 import { takesCacheBreakpoints } from '../formats/shared/model-traits.ts'
-import { withinAnswerLimit, withinCapabilities, withinSamplingRanges } from './answer-settings.ts'
+import { withinAnswerLimit, withinCapabilities, withinSamplingRanges, withPossibleChoice } from './answer-settings.ts'
 import type { Target } from './call.ts'
 import { withClaudeSchema } from './claude-schema.ts'
 import { withClientTools } from './client-tools.ts'
@@ -38,6 +38,7 @@ const steps: readonly Step[] = [
   withoutBillingHeader,
   withOpaqueUser,
   withClientTools,
+  withPossibleChoice,
   withinCapabilities,
   withoutForeignThinking,
   withPossibleThinking,
