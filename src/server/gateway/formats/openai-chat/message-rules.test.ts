@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { recordOf, recordsOf } from '../../../platform/json.ts'
 import { createCallSignatures } from '../../core/reasoning-signers.ts'
 import { openaiChat } from './codec.ts'
-import { contextOf, conversation, frame } from './fixtures.ts'
+import { contextOf, conversation, deploymentOf, frame } from './fixtures.ts'
 
 const toolUse = (id: string) => ({ type: 'tool_use', id, name: 'ls', input: {} })
 const result = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: 'seen' })
@@ -72,4 +72,23 @@ test('K5: the signature of Gemini’s first call returns with it; an unknown one
   const placeholder = 'skip_thought_signature_validator'
   assert.deepEqual(signaturesFor('google/gemini-3-pro-preview'), ['state', undefined, placeholder])
   assert.deepEqual(signaturesFor('gemini-2.5-pro'), [undefined, undefined, undefined])
+})
+
+test('K5: DeepSeek and Kimi get reasoning in each answer: their own, or a blank for what they did not think', () => {
+  const thought = (signature: string) => ({ type: 'thinking', thinking: 'hm', signature })
+  const messages = [
+    { role: 'user', content: 'a' },
+    { role: 'assistant', content: [thought('of another'), toolUse('t1')] },
+    { role: 'user', content: [result('t1')] },
+    { role: 'assistant', content: [thought('sealed:reasoning_content'), { type: 'text', text: 'b' }] },
+    { role: 'user', content: 'c' },
+  ]
+  const reasoningFor = (upstreamModel: string, apiBase: string, given = messages) =>
+    conversation(given, { upstreamModel, deployment: { ...deploymentOf('openai-compatible'), apiBase } })
+      .messages.filter(({ role }) => role === 'assistant')
+      .map(({ reasoning_content: reasoning }) => reasoning)
+  assert.deepEqual(reasoningFor('deepseek-v4-pro', 'https://api.deepseek.com/v1'), [' ', 'hm'])
+  assert.deepEqual(reasoningFor('moonshotai/Kimi-K2.5', 'https://host.example/v1'), [' ', 'hm'])
+  assert.deepEqual(reasoningFor('kimi-k2', 'https://host.example/v1', messages.slice(0, 3)), [undefined])
+  assert.deepEqual(reasoningFor('some-model', 'https://host.example/v1'), [undefined, undefined])
 })

@@ -3,7 +3,6 @@ import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform
 import { storedFile } from '../shared/content-parts.ts'
 import { detailOf, endsPrefix, withBreakpointOf } from '../shared/extras.ts'
 import { toolReferenceText } from '../shared/tools.ts'
-import type { MessageRules } from './message-rules.ts'
 
 /** Message of a chat request. */
 export type ChatMessage = Json & { readonly role: 'system' | 'user' | 'assistant' | 'tool' }
@@ -15,6 +14,18 @@ export type Part =
   | { readonly type: 'file'; readonly file: FileOfPart }
 
 type FileOfPart = { readonly filename: string; readonly file_data: string } | { readonly file_id: string }
+
+/** Rules of some models for messages, on servers with OpenAI's format. */
+export interface MessageRules {
+  /** True for models whose chat template accepts instructions only at the start, and no two turns of the user in a row. */
+  readonly hasStrictTurns: boolean
+  /** Returns the upstream's id of a tool call for the client's. */
+  readonly callIdOf: (id: string) => string
+  /** True for models that reject an answer of theirs without its `reasoning_content`. */
+  readonly needsReasoning: boolean
+  /** Returns further fields of the first call in a turn. */
+  readonly firstCallFields: (id: string) => Json
+}
 
 /** Context of a conversion. */
 export interface Conversion {

@@ -146,12 +146,12 @@ interface Thoughts {
 
 /**
  * Returns this provider's reasoning in a turn with tool calls. Some servers reject a tool result without the reasoning
- * before its call. Other turns must not contain reasoning.
+ * before its call. Other turns must not contain reasoning, except for models that require it in all of them.
  */
-function thoughtsOf(blocks: readonly Placed[], { openReasoning }: Conversion): Thoughts {
+function thoughtsOf(blocks: readonly Placed[], { openReasoning, rules }: Conversion): Thoughts {
   const paths = new Set<string>()
   const fields: Record<string, string> = {}
-  if (!blocks.some(({ block }) => block['type'] === 'tool_use')) return { fields, paths }
+  if (!rules.needsReasoning && !blocks.some(({ block }) => block['type'] === 'tool_use')) return { fields, paths }
   for (const { block, path } of blocks) {
     if (block['type'] !== 'thinking') continue
     const field = reasoningFieldIn(openReasoning(textOf(block['signature'])))
@@ -159,14 +159,26 @@ function thoughtsOf(blocks: readonly Placed[], { openReasoning }: Conversion): T
     paths.add(path)
     fields[field] = joinedText([fields[field] ?? '', textOf(block['thinking'])])
   }
+  if (rules.needsReasoning && !fields['reasoning_content']) fields['reasoning_content'] = unknownReasoning
   return { fields, paths }
 }
+
+/** In place of reasoning that is not known, such as that of another provider. An empty text is rejected. */
+const unknownReasoning = ' '
 
 /** Merges two consecutive assistant turns. */
 function joinedAssistant(first: ChatMessage, second: ChatMessage): ChatMessage {
   const text = joinedText([textOf(first['content']), textOf(second['content'])])
   const calls = [...listOf(first['tool_calls']), ...listOf(second['tool_calls'])]
-  return { ...first, ...second, ...messageOf(text, calls), role: 'assistant' }
+  const thoughts = [first, second].map(({ reasoning_content: thought }) => textOf(thought))
+  const known = joinedText(thoughts.filter(thought => thought !== unknownReasoning)) || thoughts[0]
+  return {
+    ...first,
+    ...second,
+    ...messageOf(text, calls),
+    role: 'assistant',
+    ...(known && { reasoning_content: known }),
+  }
 }
 
 function messageOf(text: string, calls: readonly unknown[]): ChatMessage | undefined {

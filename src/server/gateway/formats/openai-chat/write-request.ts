@@ -45,7 +45,7 @@ export function chatRequest(request: CanonicalRequest, context: CodecContext): U
   }
   const model = reasoningModelOf(context)
   const takesFileUrls = context.deployment.provider === 'openrouter'
-  const rules = messageRulesOf(context)
+  const rules = messageRulesOf(request, context)
   const messages = chatMessages(request, { note, takesFileUrls, openReasoning: context.reasoning.stateOf, rules })
   const tools = toolSettings(request, { note, takesParallelSetting: model.takesParallelSetting })
   const effort = effortOf(request, model, { note, hasTools: tools.tools !== undefined })
