@@ -145,3 +145,31 @@ for (const [protocol, upstreamModel, takesForced] of [
     }
   })
 }
+
+const either = {
+  type: 'object',
+  properties: { id: { type: 'string' } },
+  required: ['id'],
+  anyOf: [{ required: ['route'], properties: { route: { type: 'string' } } }, { $ref: '#/$defs/File' }],
+  allOf: [{ properties: { at: { type: 'integer' } }, required: ['at'] }],
+  $defs: { File: { type: 'object', properties: { file: { type: 'string' } }, required: ['file'] } },
+}
+
+for (const [protocol, provider] of [
+  ['anthropic-messages', 'anthropic'],
+  ['bedrock-converse', 'bedrock'],
+  ['openai-responses', 'openai'],
+] as const) {
+  test(`M8, gemini on ${protocol}: alternatives at the top of a tool's schema become one object, and are reported`, async t => {
+    const { post, sentText } = await startPair(t, protocol, { script: [{}], changes: { provider } })
+    const tools = [{ functionDeclarations: [{ name: 'f', parametersJsonSchema: either }] }]
+    const { path, body } = clients.gemini
+    const response = await post({ ...body, max_tokens: undefined, tools, generationConfig: undefined }, { path })
+    assert.equal(response.status, 200, await response.text())
+    assert.doesNotMatch(sentText(), /"(anyOf|allOf)"/)
+    for (const name of ['id', 'route', 'file', 'at']) assert.match(sentText(), new RegExp(`"${name}":\\{"type"`))
+    assert.match(sentText(), /"required":\["id","at"\]/)
+    const degraded = response.headers.get('x-switchyard-degraded') ?? ''
+    assert.match(degraded, /tools\.0\.functionDeclarations\.0\.parameters=simplified/)
+  })
+}

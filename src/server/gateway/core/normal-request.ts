@@ -21,6 +21,7 @@ import {
 } from './normal-history.ts'
 import { surveyOf } from './survey.ts'
 import { type ToolNames, withLegalNames } from './tool-names.ts'
+import { withObjectSchemas } from './tool-schemas.ts'
 
 /** Canonical request that the codec of a target can write. */
 export interface NormalRequest {
@@ -38,6 +39,7 @@ const steps: readonly Step[] = [
   withoutBillingHeader,
   withOpaqueUser,
   withClientTools,
+  withObjectSchemas,
   withPossibleChoice,
   withinCapabilities,
   withoutForeignThinking,
