@@ -114,6 +114,14 @@ for (const protocol of translated) {
     assert.ok(sentText().includes('said behind it'))
   })
 
+  test(`M3, ${protocol}: a result of a tool search names the tools that it found`, async t => {
+    const { post, sentText } = await startPair(t, protocol, { script: [{}] })
+    const response = await post(afterCall([{ type: 'tool_reference', tool_name: 'mcp__notes__read' }]))
+    assert.equal(response.status, 200)
+    assert.match(sentText(), /Tool found: mcp__notes__read/)
+    assert.doesNotMatch(response.headers.get('x-switchyard-degraded') ?? '', /content\.0\.content/)
+  })
+
   test(`M6, ${protocol}: several system entries are joined in order, and one in mid-conversation is carried`, async t => {
     const { request: ask, sent, sentText } = await startPair(t, protocol, { script: [{}] })
     const system = ['one', 'two', 'three'].map(part => ({ type: 'text', text: `rule ${part}` }))
@@ -203,3 +211,21 @@ test('M8: schemas for Gemini lose what it rejects, and properties with such name
   assert.match(sent, /"additionalProperties":\{"type":/)
   assert.match(sent, /"uniqueItems":\{"type":/)
 })
+
+for (const protocol of ['openai-chat', 'openai-responses'] as const) {
+  test(`M8, ${protocol}: each array of a schema gets the items that OpenAI requires; properties of such names stay`, async t => {
+    const { request: ask, sentText } = await startPair(t, protocol, { script: [{}] })
+    const array = { type: 'array', description: 'any' }
+    const schema = {
+      type: 'object',
+      properties: { type: { type: 'string' }, rows: { anyOf: [array, { type: ['array', 'null'], items: array }] } },
+    }
+    await ask({
+      tools: [{ name: 'look', input_schema: schema }],
+      output_config: { format: { type: 'json_schema', schema } },
+    })
+    const whole = { ...array, items: {} }
+    const expected = { ...schema.properties, rows: { anyOf: [whole, { type: ['array', 'null'], items: whole }] } }
+    assert.equal(sentText().split(`"properties":${JSON.stringify(expected)}`).length, 3, sentText())
+  })
+}

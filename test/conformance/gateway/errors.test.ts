@@ -144,6 +144,21 @@ for (const protocol of everyProtocol) {
   })
 }
 
+for (const [format, path, body] of [
+  ['Anthropic', '/v1/messages', { model: 'test-model', ...simple }],
+  ['Gemini', '/v1beta/models/test-model:generateContent', { contents: [{ parts: [{ text: 'hi' }] }] }],
+] as const) {
+  test(`E3, gemini: the wait that Google states in its error reaches a client of ${format} as retry-after`, async t => {
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '45.837906927s' }]
+    const error = { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'slow down', details }
+    const { app } = await startPair(t, 'gemini', { script: [{ status: 429, body: JSON.stringify({ error }) }] })
+    const response = await app.post(body, { path })
+    assert.equal(response.status, 429)
+    assert.equal(response.headers.get('retry-after'), '46')
+    assert.match(await response.text(), /slow down/)
+  })
+}
+
 test('E6: a streamed call to an upstream that cannot be reached fails at once with an error', async t => {
   const gone = await startScriptedUpstream()
   await gone.stop()

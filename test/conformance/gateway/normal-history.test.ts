@@ -139,7 +139,7 @@ test('F10, anthropic-messages: a Chat client’s orphan results, doubled ids and
     ['call_1', 'call_1', 'call_1_2', 'call_1_2'],
   )
   assert.ok(blocks.some(({ text }) => String(text).includes('from before')))
-  assert.equal(blocks.at(-1)?.['text'], 'So:')
+  assert.equal(blocks.at(-2)?.['text'], 'So:')
 })
 
 for (const model of ['claude-sonnet-5', 'kimi-k3']) {

@@ -1,6 +1,6 @@
 import { isAnthropicFormat, protocols } from '../../config/protocols.ts'
 import { isRecord, recordOf } from '../../platform/json.ts'
-import { traitsOf } from '../formats/shared/model-traits.ts'
+import { isClaude, traitsOf } from '../formats/shared/model-traits.ts'
 import { modelLimits } from '../pricing/price-book.ts'
 import { baseModelOf, type Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
@@ -37,6 +37,15 @@ export function withinCapabilities(request: CanonicalRequest, { target, note }: 
   if (isRecord(thinking) && thinking['type'] !== 'disabled') note('thinking', 'dropped')
   if (effort !== undefined) note('output_config.effort', 'dropped')
   return { ...rest, ...(Object.keys(others).length > 0 && { output_config: others }) }
+}
+
+/** Returns the request without a forced choice of a tool, where the model rejects one: the model then decides. */
+export function withPossibleChoice(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
+  const { type, name: _, ...others } = recordOf(request['tool_choice'])
+  const isForced = type === 'any' || type === 'tool'
+  if (!isForced || !isClaude(target) || traitsOf(baseModelOf(target)).takesForcedChoice) return request
+  note('tool_choice', 'auto')
+  return { ...request, tool_choice: { type: 'auto', ...others } }
 }
 
 /** Returns the maximum of a sampling setting. OpenAI's formats and Gemini accept temperatures up to 2. */

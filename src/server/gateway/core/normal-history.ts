@@ -2,6 +2,7 @@ import { isAnthropicFormat, isOpenAiFormat } from '../../config/protocols.ts'
 import { isRecord, type Json, listOf, recordOf, recordsOf, textOf, withEntries } from '../../platform/json.ts'
 import { detailOf } from '../formats/shared/extras.ts'
 import { isClaude, traitsOf } from '../formats/shared/model-traits.ts'
+import { toolReferenceText } from '../formats/shared/tools.ts'
 import { baseModelOf, type Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
 import { signaturePrefix } from './reasoning-signers.ts'
@@ -164,7 +165,7 @@ function orphanBlocks({ tool_use_id: id, content, is_error: isError }: Json): re
   const heading = `${isError === true ? 'Error' : 'Result'} of tool call ${textOf(id)}:`
   if (typeof content === 'string') return [textBlock(`${heading}\n${content}`)]
   const blocks = recordsOf(content).map(block =>
-    block['type'] === 'tool_reference' ? textBlock(`Tool: ${textOf(block['tool_name'])}`) : block,
+    block['type'] === 'tool_reference' ? textBlock(toolReferenceText(block)) : block,
   )
   return [textBlock(heading), ...blocks]
 }
@@ -206,6 +207,16 @@ export function withTrimmedPrefill(request: CanonicalRequest, { target, note }: 
   note(`messages.${messages.length - 1}.content`, 'trimmed')
   const end = trimmed.length > 0 ? [{ ...last, content: trimmed }] : []
   return { ...request, messages: [...messages.slice(0, -1), ...end] }
+}
+
+/** Adds a user turn after a prefill for Claude from 4.6, which continues no answer. A call at the end is left alone. */
+export function withUserTurnAtEnd(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
+  const messages = listOf(request['messages'])
+  const { role, content } = recordOf(messages.at(-1))
+  if (role !== 'assistant' || !isClaude(target) || traitsOf(baseModelOf(target)).takesPrefill) return request
+  if (recordsOf(content).some(({ type }) => type === 'tool_use')) return request
+  note(`messages.${messages.length - 1}`, 'user_turn_added')
+  return { ...request, messages: [...messages, { role: 'user', content: [textBlock('Continue.')] }] }
 }
 
 /** Returns the blocks without white space at their end; the same array when there is none. */

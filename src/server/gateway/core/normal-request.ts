@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto'
+import { isAnthropicFormat } from '../../config/protocols.ts'
 import { isRecord, recordOf, textOf, withEntries } from '../../platform/json.ts'
 import { withBreakpoint } from '../formats/shared/extras.ts'
 import { takesCacheBreakpoints } from '../formats/shared/model-traits.ts'
-import { withinAnswerLimit, withinCapabilities, withinSamplingRanges } from './answer-settings.ts'
+import { withinAnswerLimit, withinCapabilities, withinSamplingRanges, withPossibleChoice } from './answer-settings.ts'
 import type { Target } from './call.ts'
 import { withClaudeSchema } from './claude-schema.ts'
 import { withClientTools } from './client-tools.ts'
@@ -15,9 +17,11 @@ import {
   withPossibleThinking,
   withToolsOfHistory,
   withTrimmedPrefill,
+  withUserTurnAtEnd,
 } from './normal-history.ts'
 import { surveyOf } from './survey.ts'
 import { type ToolNames, withLegalNames } from './tool-names.ts'
+import { withObjectSchemas } from './tool-schemas.ts'
 
 /** Canonical request that the codec of a target can write. */
 export interface NormalRequest {
@@ -33,13 +37,17 @@ type Step = (request: CanonicalRequest, options: StepOptions) => CanonicalReques
 
 const steps: readonly Step[] = [
   withoutBillingHeader,
+  withOpaqueUser,
   withClientTools,
+  withObjectSchemas,
+  withPossibleChoice,
   withinCapabilities,
   withoutForeignThinking,
   withPossibleThinking,
   withMatchedCalls,
   withToolsOfHistory,
   withTrimmedPrefill,
+  withUserTurnAtEnd,
   withImageTypes,
   withClaudeSchema,
   withCacheBreakpoints,
@@ -80,6 +88,19 @@ function withoutBillingHeader(request: CanonicalRequest, { note }: StepOptions):
   for (const [index, block] of blocks.entries()) if (isBilling(block)) note(`system.${index}`, 'dropped')
   const others = blocks.filter(block => !isBilling(block))
   return others.length === 0 ? rest : { ...request, system: others }
+}
+
+/** An e-mail address, or digits as of a telephone number. */
+const personal = /\S@\S+\.\S|^\+?[\d\s().-]{7,}$/
+const maxUserLength = 256
+
+/** Hashes a user id that Anthropic's format rejects: it must not be personal, nor longer than 256 characters. */
+function withOpaqueUser(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
+  const metadata = recordOf(request['metadata'])
+  const user = textOf(metadata['user_id'])
+  if (!isAnthropicFormat(target.protocol) || (user.length <= maxUserLength && !personal.test(user))) return request
+  note('metadata.user_id', 'hashed')
+  return { ...request, metadata: { ...metadata, user_id: createHash('sha256').update(user).digest('hex') } }
 }
 
 /** OpenAI supports four per request, one of which it sets itself near the end of the prompt. */

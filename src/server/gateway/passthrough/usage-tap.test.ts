@@ -56,6 +56,13 @@ const expected = {
   end: 'stop',
 }
 
+test('U4: zeros for the input at the end of a stream replace no counts', () => {
+  const zeros = { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0, output_tokens: 12 }
+  const frames = `${start}${delta('a')}${frame('message_delta', { delta: { stop_reason: 'end_turn' }, usage: zeros })}`
+  const { input_tokens, cache_read_tokens, cache_write_5m_tokens, output_tokens } = read([Buffer.from(frames)]).usage
+  assert.deepEqual([input_tokens, cache_read_tokens, cache_write_5m_tokens, output_tokens], [7, 100, 10, 12])
+})
+
 test('U4, U5: counts are running totals, and cache writes are split by lifetime', () => {
   assert.deepEqual(read([Buffer.from(whole)]), expected)
 })

@@ -59,7 +59,8 @@ test('Vertex: the path names the model, the body gains the version, and every ot
 })
 
 test('Vertex: a count is sent to the counter with the upstream’s model name in the body', () => {
-  const headers = { 'anthropic-beta': 'web-search-2025-03-05,interleaved-thinking-2025-05-14' }
+  const betas = ['web-search-2025-03-05', 'interleaved-thinking-2025-05-14', 'advanced-tool-use-2025-11-20']
+  const headers = { 'anthropic-beta': betas.join(',') }
   const counted = requestOf(`{"model":"claude",${rest}}`, { kind: 'count_tokens', headers })
   assert.equal(counted.path, `${models}/count-tokens:rawPredict`)
   assert.equal(JSON.parse(counted.body).model, 'claude-opus-5-5@20260901')

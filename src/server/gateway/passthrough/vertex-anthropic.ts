@@ -38,7 +38,7 @@ const usuallyDenied = [
 ].map(name => `header:${name}`)
 
 /** Betas that only the token counter rejects. */
-const deniedForCounts = ['header:web-search-2025-03-05']
+const deniedForCounts = ['header:tool-search-tool-2025-10-19', 'header:web-search-2025-03-05']
 
 /** Vertex names of betas that differ from Anthropic's. */
 const otherNames: Readonly<Record<string, string>> = { 'advanced-tool-use-2025-11-20': 'tool-search-tool-2025-10-19' }

@@ -34,17 +34,18 @@ export const noTokens: TokenCounts = {
 
 /**
  * Returns `counts` updated from a `usage` object in Anthropic's format. Its counts are running totals, so they replace
- * earlier ones. Cache writes without a split by lifetime count as 5-minute ones.
+ * earlier ones; but some servers end a stream with zeros for the input, which replace nothing. Cache writes without a
+ * split by lifetime count as 5-minute ones.
  */
 export function withUsage(counts: TokenCounts, usage: unknown): TokenCounts {
   if (!isRecord(usage)) return counts
   const split = isRecord(usage['cache_creation']) ? usage['cache_creation'] : {}
   const hour = tokenCount(split['ephemeral_1h_input_tokens'])
   const fiveMinutes = tokenCount(split['ephemeral_5m_input_tokens'])
-  const written = tokenCount(usage['cache_creation_input_tokens'])
+  const written = tokenCount(usage['cache_creation_input_tokens']) || undefined
   return {
-    input_tokens: tokenCount(usage['input_tokens']) ?? counts.input_tokens,
-    cache_read_tokens: tokenCount(usage['cache_read_input_tokens']) ?? counts.cache_read_tokens,
+    input_tokens: tokenCount(usage['input_tokens']) || counts.input_tokens,
+    cache_read_tokens: tokenCount(usage['cache_read_input_tokens']) || counts.cache_read_tokens,
     cache_write_5m_tokens: fiveMinutes ?? unsplit(written, hour, counts) ?? counts.cache_write_5m_tokens,
     cache_write_1h_tokens: hour ?? counts.cache_write_1h_tokens,
     output_tokens: tokenCount(usage['output_tokens']) ?? counts.output_tokens,

@@ -3,6 +3,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { Attempt, Outcome, Sink, UpstreamError } from '../core/call.ts'
 import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
 import { relayedHeaders } from './headers.ts'
+import { statedRetryAfter } from './retry-info.ts'
 import { containsSecret } from './scrub.ts'
 import { UpstreamInterrupted, upstreamFailure } from './upstream-failure.ts'
 
@@ -207,7 +208,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #passUpstreamError(): void {
-    if (this.#head) this.#finish(this.#reader.upstreamError(this.#head, this.#body().subarray(0, maxErrorBytes)))
+    if (!this.#head) return
+    const body = this.#body().subarray(0, maxErrorBytes)
+    const { headers } = this.#head
+    const stated = headers['retry-after'] === undefined ? statedRetryAfter(body) : undefined
+    if (stated !== undefined) headers['retry-after'] = stated
+    this.#finish(this.#reader.upstreamError(this.#head, body))
   }
 
   /** Fails the call: in the stream once it has begun, else by rejecting. */

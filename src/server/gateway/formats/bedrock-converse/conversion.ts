@@ -5,6 +5,7 @@ import { baseModelOf } from '../../core/call.ts'
 import type { CodecContext, ReasoningSigner } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
 import { type BedrockModel, bedrockModel } from '../../upstream/bedrock.ts'
+import { nineCharacterId } from '../shared/tools.ts'
 
 const maxLength = 200
 
@@ -46,9 +47,7 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 
 /** Returns the id sent to Bedrock for a tool call or its result. Equal ids give equal results. */
 export function sentToolUseId(id: string, { family }: BedrockModel): string {
-  // Mistral requires exactly nine letters and digits.
-  if (family === 'mistral') return /^[a-zA-Z0-9]{9}$/.test(id) ? id : hashOf(id).slice(0, 9)
-  return cleanId(id)
+  return family === 'mistral' ? nineCharacterId(id) : cleanId(id)
 }
 
 /** Returns an id that Bedrock and clients accept: the text itself, or its valid characters and a hash. */

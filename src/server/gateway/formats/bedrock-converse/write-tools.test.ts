@@ -37,14 +37,6 @@ const choices = [
     undefined,
     ['tool_choice.disable_parallel_tool_use=dropped'],
   ],
-  [
-    'a forced call for the newest Claude',
-    newestClaude,
-    { type: 'tool', name: 'look' },
-    undefined,
-    undefined,
-    ['tool_choice=auto'],
-  ],
   ['a forced call of a Llama', llama, { type: 'any' }, undefined, undefined, ['tool_choice=auto']],
 ] as const
 

@@ -48,7 +48,7 @@ interface Choice {
 /** Returns the choice that the model supports. Some models cannot be forced to call a tool. */
 function supportedChoice(type: unknown, name: string, { model, note }: Conversion): Choice {
   if (type !== 'any' && type !== 'tool') return { type: 'auto' }
-  if (isClaudeFrom(model, 505) || model.family === 'meta') {
+  if (model.family === 'meta') {
     note('tool_choice', 'auto')
     return { type: 'auto' }
   }

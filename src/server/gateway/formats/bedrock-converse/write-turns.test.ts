@@ -197,7 +197,7 @@ test('blocks without an equivalent are recorded at all levels', () => {
   const messages = [
     { role: 'user', content: [text('x'), { type: 'container_upload', file_id: 'f' }] },
     { role: 'assistant', content: [{ type: 'server_tool_use', id: 's', name: 'web_search' }, text('y')] },
-    { role: 'user', content: [result([{ type: 'tool_reference', tool_name: 'f' }])] },
+    { role: 'user', content: [result([{ type: 'container_upload', file_id: 'f' }])] },
   ]
   assert.deepEqual(sent({ messages }).degraded, [
     'messages.0.content.1=dropped',

@@ -1,5 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, textOf } from '../../../platform/json.ts'
+import { toolReferenceText } from '../shared/tools.ts'
 import { cachePoints, isCachePoint, placeCachePoints, searchResultBlocks, textBlocks } from './cache-points.ts'
 import { blocksOf, type Conversion, type Placed, sentToolUseId } from './conversion.ts'
 import { redactedBlocks, thinkingBlocks } from './reasoning.ts'
@@ -182,6 +183,8 @@ function contentBlocks(placed: Placed, conversion: Conversion): readonly Json[] 
       return documentBlocks(placed, conversion)
     case 'search_result':
       return searchResultBlocks(placed, conversion)
+    case 'tool_reference':
+      return textBlocks(toolReferenceText(placed.block))
     default:
       conversion.note(placed.path, 'dropped')
       return []

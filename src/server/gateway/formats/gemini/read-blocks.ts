@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext } from '../../core/codec.ts'
-import { type ReasoningState, storeCallSignature, writeState } from './carried-state.ts'
+import { storeCallSignature } from '../shared/call-signatures.ts'
+import { type ReasoningState, writeState } from './carried-state.ts'
 
 interface Run {
   readonly kind: 'text' | 'thinking'

@@ -102,6 +102,18 @@ const table: readonly (readonly [string, readonly object[], readonly object[], s
     ],
   ],
   [
+    'a result beside an error of null is no error',
+    [hi, model(call('f', {})), user(result('f', { result: 'done', error: null }))],
+    [
+      { role: 'user', content: [text('hi')] },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'call_contents_1_parts_0', name: 'f', input: {} }] },
+      {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: 'call_contents_1_parts_0', content: [text('done')] }],
+      },
+    ],
+  ],
+  [
     'a result without its call in the conversation becomes text',
     [user({ text: 'go on' }, result('f', { output: 'late' }))],
     [{ role: 'user', content: [text('go on'), text('Result of an earlier call of f:'), text('late')] }],

@@ -1,5 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, listOf, recordOf, textIn } from '../../../platform/json.ts'
+import { signaturePlaceholder } from '../shared/call-signatures.ts'
 import { type Block, resultBlock, textBlocks } from '../shared/content-parts.ts'
 import type { Conversation } from '../shared/conversation.ts'
 import type { Note } from '../shared/settings.ts'
@@ -90,9 +91,6 @@ function modelBlocks(part: Json, place: Place): readonly Block[] {
   return [...(carried ?? []), ...(isRecord(call) ? [callBlock(call, place)] : plainTextBlocks(part, place))]
 }
 
-/** Google's documented placeholder for an unknown call signature. */
-const signaturePlaceholder = 'skip_thought_signature_validator'
-
 function callBlock({ id, name, args }: Json, { path, calls }: Place): Block {
   if (typeof name !== 'string' || name === '') throw invalid(`${path}.functionCall.name must be a string`)
   if (!isAbsent(args) && !isRecord(args)) throw invalid(`${path}.functionCall.args must be an object`)
@@ -157,13 +155,14 @@ function functionResult(result: Json, { path, calls, note }: ResultPlace): reado
 
 /** Reads a response. By Google's rules `output` is the result and `error` the error; without them, all of it. */
 function resultIn(response: Json): { readonly text: string; readonly isError: boolean } {
-  const entries = Object.entries(response)
+  // Some clients send both fields, one of them null.
+  const entries = Object.entries(response).filter(([name, value]) => name !== 'error' || !isAbsent(value))
   const [only] = entries
-  if (!only || entries.length > 1) return { text: only ? JSON.stringify(response) : '', isError: 'error' in response }
+  const isError = entries.some(([name]) => name === 'error')
+  if (!only || entries.length > 1) return { text: only ? JSON.stringify(response) : '', isError }
   const [name, value] = only
   const isKnown = name === 'output' || name === 'result' || name === 'error'
-  if (!isKnown) return { text: JSON.stringify(response), isError: false }
-  return { text: typeof value === 'string' ? value : JSON.stringify(value), isError: name === 'error' }
+  return { text: isKnown && typeof value === 'string' ? value : JSON.stringify(isKnown ? value : response), isError }
 }
 
 function media(part: unknown, path: string): readonly Block[] {

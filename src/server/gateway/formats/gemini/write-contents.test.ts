@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { CodecContext } from '../../core/codec.ts'
-import { storeCallSignature } from './carried-state.ts'
+import { storeCallSignature } from '../shared/call-signatures.ts'
 import { gemini } from './codec.ts'
 import { asClientReads, chunkOf, geminiContext, geminiEvents, vertexDeployment } from './fixtures.ts'
 

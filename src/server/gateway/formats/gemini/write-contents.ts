@@ -1,6 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { CanonicalRequest, CodecContext } from '../../core/codec.ts'
+import { toolReferenceText } from '../shared/tools.ts'
 import { hasCallIds } from './carried-state.ts'
 import type { Degradations, ModelTraits } from './traits.ts'
 import { documentParts, imagePart, type Placed, searchResultText, textParts } from './write-media.ts'
@@ -216,6 +217,9 @@ function readInner(placed: Placed, texts: string[], media: Media[]): void {
       break
     case 'search_result':
       texts.push(searchResultText(block))
+      break
+    case 'tool_reference':
+      texts.push(toolReferenceText(block))
       break
     default:
       degradations.note(path, 'dropped')

@@ -1,6 +1,7 @@
 import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { CodecContext } from '../../core/codec.ts'
-import { callSignatureFor, hasCallIds, type ReasoningState, readState } from './carried-state.ts'
+import { callSignatureFor, signaturePlaceholder } from '../shared/call-signatures.ts'
+import { hasCallIds, type ReasoningState, readState } from './carried-state.ts'
 import type { Degradations, ModelTraits } from './traits.ts'
 import type { Placed } from './write-media.ts'
 
@@ -16,9 +17,6 @@ interface Options {
   readonly traits: ModelTraits
   readonly degradations: Degradations
 }
-
-/** Google's documented placeholder for an unknown call signature. */
-const signaturePlaceholder = 'skip_thought_signature_validator'
 
 /** Converts an assistant message to a turn, or appends it to `before` and returns that. */
 export function modelTurn(

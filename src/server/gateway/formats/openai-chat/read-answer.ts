@@ -117,9 +117,9 @@ class ChoiceReader {
   #hasRefused = false
   #hasFinished = false
 
-  constructor({ requestId, reasoning }: Pick<CodecContext, 'requestId' | 'reasoning'>) {
-    this.#calls = new ToolCalls(requestId)
-    this.#sign = reasoning.sign
+  constructor(context: CodecContext) {
+    this.#calls = new ToolCalls(context)
+    this.#sign = context.reasoning.sign
   }
 
   /** True after the upstream sent a finish reason. */

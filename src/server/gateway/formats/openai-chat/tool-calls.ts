@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { isRecord, type Json, recordOf, textOf } from '../../../platform/json.ts'
 import type { UpstreamEvent } from '../../core/answer-event.ts'
+import type { CodecContext } from '../../core/codec.ts'
+import { storeCallSignature } from '../shared/call-signatures.ts'
 
 interface ToolCall {
   readonly key: string
@@ -11,6 +13,10 @@ interface ToolCall {
   buffered: string
   readonly depth: JsonDepth
   state: 'pending' | 'open' | 'closed'
+  /** Gemini's signature of the call, which the next request must contain. */
+  signature: string
+  /** The client's id; undefined until the call has started. */
+  clientId: string | undefined
 }
 
 /** Fields of one entry of `tool_calls`. */
@@ -19,24 +25,27 @@ interface Part {
   readonly id: string
   readonly name: string
   readonly arguments: string
+  readonly signature: string
 }
 
 /** A call gets a generated id if its own has not arrived within so many characters of its arguments. */
 const maxBufferedLength = 1024
+
+type Context = Pick<CodecContext, 'requestId' | 'callSignatures' | 'deployment' | 'upstreamModel'>
 
 /**
  * Tool calls of one streamed answer. Id and name may come late, once or in every part; parts of calls may be
  * interleaved. A call ends when its JSON is complete and another block continues, so that the next call is not delayed.
  */
 export class ToolCalls {
-  readonly #requestId: string
+  readonly #context: Context
   readonly #calls: ToolCall[] = []
   readonly #byIndex = new Map<number, ToolCall>()
   readonly #givenIds = new Set<string>()
   #openCount = 0
 
-  constructor(requestId: string) {
-    this.#requestId = requestId
+  constructor(context: Context) {
+    this.#context = context
   }
 
   /** True once a call has started. */
@@ -68,8 +77,10 @@ export class ToolCalls {
     const call = this.#callOf(part) ?? this.#addCall(part)
     if (call.id === '') call.id = part.id
     if (call.name === '') call.name = part.name
+    if (call.signature === '') call.signature = part.signature
     if (part.arguments !== '') this.#addArguments(call, part.arguments, events)
     if (call.state === 'pending' && canStart(call)) this.#start(call, events)
+    if (part.signature !== '') this.#storeSignature(call)
     if (this.#openCount > 1) this.endComplete(events)
   }
 
@@ -94,6 +105,8 @@ export class ToolCalls {
       buffered: '',
       depth: new JsonDepth(),
       state: 'pending',
+      signature: '',
+      clientId: undefined,
     }
     this.#calls.push(call)
     if (index !== undefined) this.#byIndex.set(index, call)
@@ -116,15 +129,22 @@ export class ToolCalls {
   #start(call: ToolCall, events: UpstreamEvent[]): void {
     const { key, name, buffered } = call
     call.state = 'open'
+    const id = this.#newId(call)
+    call.clientId = id
     this.#openCount++
-    events.push({ type: 'block_start', key, block: { type: 'tool_use', id: this.#newId(call), name } })
+    events.push({ type: 'block_start', key, block: { type: 'tool_use', id, name } })
     if (buffered !== '') events.push({ type: 'block_delta', key, text: buffered })
     call.buffered = ''
+    this.#storeSignature(call)
+  }
+
+  #storeSignature({ signature, clientId }: ToolCall): void {
+    if (signature !== '' && clientId !== undefined) storeCallSignature(this.#context, clientId, signature)
   }
 
   #newId({ id, number }: ToolCall): string {
     const own = id === '' ? '' : clientCallId(id)
-    const given = own === '' || this.#givenIds.has(own) ? generatedCallId(this.#requestId, number) : own
+    const given = own === '' || this.#givenIds.has(own) ? generatedCallId(this.#context.requestId, number) : own
     this.#givenIds.add(given)
     return given
   }
@@ -154,6 +174,7 @@ function partOf(entry: Json): Part {
     id: textOf(entry['id']),
     name: textOf(called['name']),
     arguments: argumentsOf(called['arguments']),
+    signature: textOf(recordOf(recordOf(entry['extra_content'])['google'])['thought_signature']),
   }
 }
 

@@ -2,6 +2,7 @@ import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform/json.ts'
 import { storedFile } from '../shared/content-parts.ts'
 import { detailOf, endsPrefix, withBreakpointOf } from '../shared/extras.ts'
+import { toolReferenceText } from '../shared/tools.ts'
 
 /** Message of a chat request. */
 export type ChatMessage = Json & { readonly role: 'system' | 'user' | 'assistant' | 'tool' }
@@ -14,12 +15,25 @@ export type Part =
 
 type FileOfPart = { readonly filename: string; readonly file_data: string } | { readonly file_id: string }
 
+/** Rules of some models for messages, on servers with OpenAI's format. */
+export interface MessageRules {
+  /** True for models whose chat template accepts instructions only at the start, and no two turns of the user in a row. */
+  readonly hasStrictTurns: boolean
+  /** Returns the upstream's id of a tool call for the client's. */
+  readonly callIdOf: (id: string) => string
+  /** True for models that reject an answer of theirs without its `reasoning_content`. */
+  readonly needsReasoning: boolean
+  /** Returns further fields of the first call in a turn. */
+  readonly firstCallFields: (id: string) => Json
+}
+
 /** Context of a conversion. */
 export interface Conversion {
   /** Records a degradation. */
   readonly note: (path: string, action: string) => void
   /** Returns the state in a signature made here for this provider; undefined for any other. */
   readonly openReasoning: (signature: string) => string | undefined
+  readonly rules: MessageRules
   /** True for upstreams that fetch files by URL. OpenAI's Chat Completions does not. */
   readonly takesFileUrls: boolean
 }
@@ -66,7 +80,7 @@ function plainParts(placed: Placed, conversion: Conversion): readonly Part[] {
     case 'search_result':
       return textParts(joinedText(['title', 'source'].map(name => textOf(block[name])).concat(innerTexts(block))))
     case 'tool_reference':
-      return textParts(`Tool: ${textOf(block['tool_name'])}`)
+      return textParts(toolReferenceText(block))
     default:
       conversion.note(path, 'dropped')
       return []

@@ -2,7 +2,6 @@ import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, listOf, textOf } from '../../../platform/json.ts'
 import { endsPrefix, hasBreakpoint, withBreakpoint, withBreakpointOf } from '../shared/extras.ts'
 import { reasoningFieldIn } from './reasoning.ts'
-import { upstreamCallId } from './tool-calls.ts'
 import {
   blocksOf,
   type ChatMessage,
@@ -28,7 +27,7 @@ export function chatMessages(request: Json, conversion: Conversion): readonly Ch
     const content = `${path}.content`
     switch (message['role']) {
       case 'system':
-        messages.push(...systemMessages(message['content'], content, conversion))
+        addInstructions(messages, systemMessages(message['content'], content, conversion), { path, conversion })
         break
       case 'assistant':
         addAssistant(messages, assistantMessage(blocksOf(message['content'], content), conversion))
@@ -37,7 +36,7 @@ export function chatMessages(request: Json, conversion: Conversion): readonly Ch
       case 'user': {
         const { results, rest } = userTurn(message['content'], content, conversion)
         messages.splice(resultsAt, 0, ...results)
-        messages.push(...rest)
+        for (const turn of rest) addTurn(messages, turn, conversion)
         resultsAt += results.length
         break
       }
@@ -60,6 +59,37 @@ function systemMessages(content: unknown, path: string, conversion: Conversion):
   })
   return parts.length === 0 ? [] : [{ role: 'system', content: contentOf(parts) }]
 }
+
+interface Instructions {
+  readonly path: string
+  readonly conversion: Conversion
+}
+
+/** Adds instructions. Models with strict turns get later ones in the turn of the user. */
+function addInstructions(messages: ChatMessage[], added: ChatMessage[], { path, conversion }: Instructions): void {
+  const isMoved = conversion.rules.hasStrictTurns && messages.some(({ role }) => role !== 'system')
+  if (isMoved && added.length > 0) conversion.note(path, 'moved_to_user')
+  for (const message of added) addTurn(messages, isMoved ? moved(message) : message, conversion)
+}
+
+const moved = ({ content }: ChatMessage): ChatMessage => ({
+  role: 'user',
+  content: `<system>\n${joinedText(partsIn(content).map(part => (part.type === 'text' ? part.text : '')))}\n</system>`,
+})
+
+/** Adds a message; for models with strict turns, to the last message if that has the same role. */
+function addTurn(messages: ChatMessage[], message: ChatMessage, { rules }: Conversion): void {
+  const last = messages.at(-1)
+  if (last?.role !== message.role || !rules.hasStrictTurns) messages.push(message)
+  else
+    messages[messages.length - 1] = {
+      ...last,
+      content: contentOf([last, message].flatMap(({ content }) => partsIn(content))),
+    }
+}
+
+const partsIn = (content: unknown): readonly Part[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : (listOf(content) as readonly Part[])
 
 /** Adds an assistant message. Consecutive ones are merged, so that tool messages directly follow their calls. */
 function addAssistant(messages: ChatMessage[], message: ChatMessage | undefined): void {
@@ -100,7 +130,7 @@ function assistantMessage(blocks: readonly Placed[], conversion: Conversion): Ch
       const text = textOf(block['text'])
       if (calls.length > 0 && text !== '') conversion.note(path, 'moved_before_tool_calls')
       texts.push(text)
-    } else if (block['type'] === 'tool_use') calls.push(toolCall(block))
+    } else if (block['type'] === 'tool_use') calls.push(toolCall(block, calls.length === 0, conversion))
     else if (!thoughts.paths.has(path)) conversion.note(path, 'dropped')
   }
   const message = messageOf(joinedText(texts), calls)
@@ -116,12 +146,12 @@ interface Thoughts {
 
 /**
  * Returns this provider's reasoning in a turn with tool calls. Some servers reject a tool result without the reasoning
- * before its call. Other turns must not contain reasoning.
+ * before its call. Other turns must not contain reasoning, except for models that require it in all of them.
  */
-function thoughtsOf(blocks: readonly Placed[], { openReasoning }: Conversion): Thoughts {
+function thoughtsOf(blocks: readonly Placed[], { openReasoning, rules }: Conversion): Thoughts {
   const paths = new Set<string>()
   const fields: Record<string, string> = {}
-  if (!blocks.some(({ block }) => block['type'] === 'tool_use')) return { fields, paths }
+  if (!rules.needsReasoning && !blocks.some(({ block }) => block['type'] === 'tool_use')) return { fields, paths }
   for (const { block, path } of blocks) {
     if (block['type'] !== 'thinking') continue
     const field = reasoningFieldIn(openReasoning(textOf(block['signature'])))
@@ -129,14 +159,26 @@ function thoughtsOf(blocks: readonly Placed[], { openReasoning }: Conversion): T
     paths.add(path)
     fields[field] = joinedText([fields[field] ?? '', textOf(block['thinking'])])
   }
+  if (rules.needsReasoning && !fields['reasoning_content']) fields['reasoning_content'] = unknownReasoning
   return { fields, paths }
 }
+
+/** In place of reasoning that is not known, such as that of another provider. An empty text is rejected. */
+const unknownReasoning = ' '
 
 /** Merges two consecutive assistant turns. */
 function joinedAssistant(first: ChatMessage, second: ChatMessage): ChatMessage {
   const text = joinedText([textOf(first['content']), textOf(second['content'])])
   const calls = [...listOf(first['tool_calls']), ...listOf(second['tool_calls'])]
-  return { ...first, ...second, ...messageOf(text, calls), role: 'assistant' }
+  const thoughts = [first, second].map(({ reasoning_content: thought }) => textOf(thought))
+  const known = joinedText(thoughts.filter(thought => thought !== unknownReasoning)) || thoughts[0]
+  return {
+    ...first,
+    ...second,
+    ...messageOf(text, calls),
+    role: 'assistant',
+    ...(known && { reasoning_content: known }),
+  }
 }
 
 function messageOf(text: string, calls: readonly unknown[]): ChatMessage | undefined {
@@ -144,11 +186,15 @@ function messageOf(text: string, calls: readonly unknown[]): ChatMessage | undef
   return text === '' ? undefined : { role: 'assistant', content: text }
 }
 
-const toolCall = (block: Json): Json => ({
-  id: upstreamCallId(textOf(block['id'])),
-  type: 'function',
-  function: { name: textOf(block['name']), arguments: JSON.stringify(block['input'] ?? {}) },
-})
+function toolCall(block: Json, isFirst: boolean, { rules }: Conversion): Json {
+  const id = textOf(block['id'])
+  return {
+    id: rules.callIdOf(id),
+    type: 'function',
+    function: { name: textOf(block['name']), arguments: JSON.stringify(block['input'] ?? {}) },
+    ...(isFirst && rules.firstCallFields(id)),
+  }
+}
 
 /** Tool message for a call, and the parts that it cannot contain, which follow in a user message. */
 interface ToolResult {
@@ -165,7 +211,7 @@ const kinds = {
 function toolResult(placed: Placed, conversion: Conversion): ToolResult {
   const { block, path } = placed
   noteCacheControl(placed, conversion)
-  const callId = textOf(block['tool_use_id'])
+  const callId = conversion.rules.callIdOf(textOf(block['tool_use_id']))
   const inner = block['content'] == null ? [] : blocksOf(block['content'], `${path}.content`)
   const parts = inner.flatMap(part => partsOf(part, conversion))
   const moved = parts.filter(part => part.type !== 'text')
@@ -173,11 +219,11 @@ function toolResult(placed: Placed, conversion: Conversion): ToolResult {
   const text = joinedText(parts.map(part => (part.type === 'text' ? part.text : kinds[part.type].placeholder)))
   const shown = block['is_error'] === true ? failed(text) : text || '(no output)'
   const isMarked = hasBreakpoint(block) || parts.some(part => part.type === 'text' && endsPrefix(part))
-  const label: Part = { type: 'text', text: `From the result of tool call ${upstreamCallId(callId)}:` }
+  const label: Part = { type: 'text', text: `From the result of tool call ${callId}:` }
   return {
     message: {
       role: 'tool',
-      tool_call_id: upstreamCallId(callId),
+      tool_call_id: callId,
       // The texts are joined, so a breakpoint inside moves to the end.
       content: isMarked ? withBreakpointOf(withBreakpoint({}), [{ type: 'text', text: shown }]) : shown,
     },

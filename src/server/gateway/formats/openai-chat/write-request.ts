@@ -4,6 +4,8 @@ import { compact, isRecord, type Json, listOf, recordOf, textIn, textOf } from '
 import type { CanonicalRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
 import { extrasOf } from '../shared/extras.ts'
+import { fitsStrict, withItems } from '../shared/openai-schema.ts'
+import { messageRulesOf } from './message-rules.ts'
 import { effortOf, isOpenAi, type ReasoningModel, reasoningModelOf } from './reasoning.ts'
 import type { Conversion } from './write-content.ts'
 import { chatMessages } from './write-messages.ts'
@@ -43,7 +45,8 @@ export function chatRequest(request: CanonicalRequest, context: CodecContext): U
   }
   const model = reasoningModelOf(context)
   const takesFileUrls = context.deployment.provider === 'openrouter'
-  const messages = chatMessages(request, { note, takesFileUrls, openReasoning: context.reasoning.stateOf })
+  const rules = messageRulesOf(request, context)
+  const messages = chatMessages(request, { note, takesFileUrls, openReasoning: context.reasoning.stateOf, rules })
   const tools = toolSettings(request, { note, takesParallelSetting: model.takesParallelSetting })
   const effort = effortOf(request, model, { note, hasTools: tools.tools !== undefined })
   return {
@@ -122,28 +125,14 @@ function formatSettings(request: Json, note: Note): Json {
 
 /** Returns the schema format. Strict, unless the client sets `strict: false` or the schema does not fit strict mode. */
 function schemaFormat({ name, description, strict }: Json, schema: Json, onOpen: () => void): Json {
-  const isStrict = strict !== false && fitsStrictMode(schema)
+  const isStrict = strict !== false && fitsStrict(schema)
   if (!isStrict && strict !== false) onOpen()
   return compact({
     name: textOf(name) || 'output',
     description: textIn(description),
-    schema,
+    schema: withItems(schema),
     strict: isStrict || undefined,
   })
-}
-
-/** Returns true if OpenAI's strict mode accepts the schema: all objects closed, all properties required. */
-function fitsStrictMode(schema: unknown): boolean {
-  if (Array.isArray(schema)) return schema.every(fitsStrictMode)
-  if (!isRecord(schema)) return true
-  const { properties, required, additionalProperties } = schema
-  if (isRecord(properties)) {
-    const names = new Set(listOf(required))
-    if (additionalProperties !== false || !Object.keys(properties).every(name => names.has(name))) return false
-    return Object.values(properties).every(fitsStrictMode) && fitsStrictMode({ ...schema, properties: undefined })
-  }
-  if (schema['type'] === 'object' && additionalProperties !== false) return false
-  return Object.entries(schema).every(([name, value]) => name === 'enum' || name === 'const' || fitsStrictMode(value))
 }
 
 /** Maximum length of `user` at OpenAI. */

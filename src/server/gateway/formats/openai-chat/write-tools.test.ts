@@ -55,17 +55,26 @@ test('a choice without tools is not sent', () => {
   })
 })
 
-test('strict is sent; fields without an equivalent are recorded', () => {
+test('strict is sent where the schema fits it, and else recorded', () => {
+  const strict = { ...ls, strict: true }
+  assert.deepEqual(toolsOf({ tools: [strict] }), { tools: [lsFunction], degraded: ['tools.0.strict=dropped'] })
+  const complete = { ...schema, required: ['p'] }
+  assert.deepEqual(toolsOf({ tools: [{ ...strict, input_schema: complete }] }), {
+    tools: [{ type: 'function', function: { ...lsFunction.function, parameters: complete, strict: true } }],
+    degraded: [],
+  })
+})
+
+test('fields without an equivalent are recorded', () => {
   const tool = {
     ...ls,
     type: 'custom',
-    strict: true,
     defer_loading: true,
     input_examples: [{ p: 'a' }],
     eager_input_streaming: true,
   }
   assert.deepEqual(toolsOf({ tools: [tool] }), {
-    tools: [{ type: 'function', function: { ...lsFunction.function, strict: true } }],
+    tools: [lsFunction],
     degraded: ['tools.0.defer_loading=dropped', 'tools.0.input_examples=dropped'],
   })
 })

@@ -1,5 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform/json.ts'
+import { fitsStrict, withItems } from '../shared/openai-schema.ts'
 import type { Conversion } from './write-content.ts'
 
 interface ToolSettings {
@@ -43,19 +44,21 @@ function toolOf(tool: unknown, path: string, { note }: Options): Json {
   for (const [field, value] of Object.entries(tool)) {
     if (!knownFields.has(field) && value !== null && value !== false) note(`${path}.${field}`, 'dropped')
   }
-  return { type: 'function', function: functionOf(tool, name) }
+  return { type: 'function', function: functionOf(tool, name, () => note(`${path}.strict`, 'dropped')) }
 }
 
 const serverTool = (path: string, type: string): string =>
   `${path}: a tool of type ${type.slice(0, 100)} runs at Anthropic and is not supported by the provider of this model`
 
-function functionOf(tool: Json, name: string): Json {
+function functionOf(tool: Json, name: string, onOpen: () => void): Json {
   const { description, input_schema: schema, strict } = tool
+  const isRejected = strict === true && !fitsStrict(schema)
+  if (isRejected) onOpen()
   return {
     name,
     ...(typeof description === 'string' && { description }),
-    ...(isRecord(schema) && { parameters: withProperties(schema) }),
-    ...(typeof strict === 'boolean' && { strict }),
+    ...(isRecord(schema) && { parameters: withItems(withProperties(schema)) }),
+    ...(typeof strict === 'boolean' && !isRejected && { strict }),
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isRecord, type Json, recordsOf } from '../../../platform/json.ts'
+import type { Json } from '../../../platform/json.ts'
 import { baseModelOf } from '../../core/call.ts'
 import type { CodecContext, ReasoningSigner } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
@@ -80,36 +80,4 @@ export function traitsOf(context: CodecContext): ModelTraits {
 export function nearestEffort({ efforts: supported }: ModelTraits, wanted: Effort): Effort {
   const limit = efforts.indexOf(wanted)
   return supported.findLast(effort => efforts.indexOf(effort) <= limit) ?? supported[0] ?? wanted
-}
-
-/** Keywords that strict mode rejects. */
-const unsupportedKeywords = [
-  'oneOf',
-  'allOf',
-  'not',
-  'if',
-  'patternProperties',
-  'dependentRequired',
-  'dependentSchemas',
-]
-
-/**
- * Returns true for a schema that the upstream accepts as `strict`: all objects are closed and require all of their
- * properties. Anthropic's strict mode requires less, so that not all schemas of clients fit.
- */
-export function fitsStrict(schema: unknown): boolean {
-  if (!isRecord(schema)) return false
-  const { properties, items, anyOf, $defs, definitions } = schema
-  if (unsupportedKeywords.some(keyword => keyword in schema)) return false
-  const isObject = schema['type'] === 'object' || properties !== undefined
-  if (isObject && !isClosed(schema)) return false
-  const inner = [properties, $defs, definitions].flatMap(map => (isRecord(map) ? Object.values(map) : []))
-  const all = [...inner, ...(isRecord(items) ? [items] : []), ...recordsOf(anyOf)]
-  return all.every(fitsStrict)
-}
-
-function isClosed(schema: Readonly<Record<string, unknown>>): boolean {
-  const names = isRecord(schema['properties']) ? Object.keys(schema['properties']) : []
-  const required = Array.isArray(schema['required']) ? schema['required'] : []
-  return schema['additionalProperties'] === false && names.every(name => required.includes(name))
 }

@@ -2,6 +2,7 @@ import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, recordsOf, textOf } from '../../../platform/json.ts'
 import { storedFile } from '../shared/content-parts.ts'
 import { detailOf, endsPrefix, withBreakpointOf } from '../shared/extras.ts'
+import { toolReferenceText } from '../shared/tools.ts'
 import type { Note } from './conversion.ts'
 
 /** Part of a user message or a tool output. */
@@ -37,7 +38,7 @@ function plainParts(block: Json, path: string, note: Note): readonly InputPart[]
     case 'search_result':
       return textParts(searchResultText(block))
     case 'tool_reference':
-      return textParts(`Tool found: ${textOf(block['tool_name'])}`)
+      return textParts(toolReferenceText(block))
     default:
       throw noEquivalent(path, `a block of type ${textOf(block['type']).slice(0, 100)}`)
   }

@@ -4,7 +4,8 @@ import { compact, isRecord, type Json, recordOf, recordsOf, textIn, textOf } fro
 import type { CanonicalRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
 import { extrasOf, hasBreakpoint, withBreakpointOf } from '../shared/extras.ts'
-import { fitsStrict, type ModelTraits, type Note, traitsOf } from './conversion.ts'
+import { fitsStrict, withItems } from '../shared/openai-schema.ts'
+import { type ModelTraits, type Note, traitsOf } from './conversion.ts'
 import { reasoningField } from './reasoning.ts'
 import { blocksOf, noEquivalent, textParts } from './write-content.ts'
 import { inputItems } from './write-input.ts'
@@ -137,7 +138,8 @@ function textField(request: Json, note: Note): Json | undefined {
   const strict = wantsStrict && fitsStrict(schema)
   if (wantsStrict && !strict) note(path, 'not_strict')
   const name = textOf(format['name']) || 'answer'
-  return { format: compact({ type: 'json_schema', name, description: textIn(format['description']), schema, strict }) }
+  const description = textIn(format['description'])
+  return { format: compact({ type: 'json_schema', name, description, schema: withItems(schema), strict }) }
 }
 
 /** Fields that are converted or recorded above, and `cache_control`: the provider caches implicitly. */
@@ -199,7 +201,7 @@ function functionTool(tool: Json, path: string, note: Note): Json {
     name: tool['name'],
     description: typeof tool['description'] === 'string' ? tool['description'] : undefined,
     // The upstream rejects an object schema without `properties`.
-    parameters: isRecord(schema['properties']) ? schema : { ...schema, properties: {} },
+    parameters: withItems(isRecord(schema['properties']) ? schema : { ...schema, properties: {} }),
     strict: isStrict,
   })
 }

@@ -1,5 +1,5 @@
 import { invalid } from '../../../platform/errors.ts'
-import type { Json } from '../../../platform/json.ts'
+import { type Json, recordsOf } from '../../../platform/json.ts'
 import type { ClientContext } from '../../core/client-format.ts'
 import { allPlaced, placed, placeOfMessage } from '../../core/degradations.ts'
 import { type Block, textBlocks } from './content-parts.ts'
@@ -161,7 +161,10 @@ interface Parts {
   readonly hints: readonly Block[]
   readonly tools: ToolSet
   readonly choice: Json
-  /** True when the client requests prompt caching. Anthropic's format caches only marked prompts. */
+  /**
+   * True when the client requests prompt caching, which Anthropic's format does only for marked prompts. No mark is added
+   * to those of the client: Anthropic accepts four in a request.
+   */
   readonly isCached: boolean
   /** Settings that the canonical request does not have but the upstream's format supports. */
   readonly extras: Json
@@ -171,15 +174,21 @@ interface Parts {
 export function canonicalRequest({ model, stream }: Pick<ClientContext, 'model' | 'stream'>, parts: Parts): Json {
   const { settings, conversation, hints, tools, choice, isCached, extras } = parts
   const system = [...conversation.system, ...hints]
+  const { definitions } = tools
+  const turns = conversation.messages.flatMap(({ content }) => content)
   return {
     model,
     ...settings,
     stream,
     ...(system.length > 0 && { system }),
     messages: conversation.messages,
-    ...(tools.definitions.length > 0 && { tools: tools.definitions }),
+    ...(definitions.length > 0 && { tools: definitions }),
     ...choice,
-    ...(isCached && { cache_control: { type: 'ephemeral' } }),
+    ...(isCached && !isMarked([...system, ...turns, ...definitions]) && { cache_control: { type: 'ephemeral' } }),
     ...withExtras(extras),
   }
 }
+
+/** Returns true if a block or a tool, or a block inside of a result, has a cache mark. */
+const isMarked = (parts: readonly Json[]): boolean =>
+  parts.some(part => part['cache_control'] !== undefined || isMarked(recordsOf(part['content'])))

@@ -7,6 +7,10 @@ export interface ModelTraits {
   readonly takesSampling: boolean
   /** False if the model rejects temperature together with top_p. */
   readonly takesTemperatureWithTopP: boolean
+  /** False if the model rejects a conversation that ends with the start of its answer (a prefill). */
+  readonly takesPrefill: boolean
+  /** False if the model cannot be forced to call a tool. */
+  readonly takesForcedChoice: boolean
   /** `adaptive` models choose their thinking budget; `budget` models need a number of tokens. */
   readonly thinking: 'adaptive' | 'budget'
   /** How thinking is turned off: some models need `disabled`, others reject it and need the field left out. */
@@ -20,6 +24,8 @@ const allEfforts = ['low', 'medium', 'high', 'xhigh', 'max']
 const otherModels: ModelTraits = {
   takesSampling: true,
   takesTemperatureWithTopP: true,
+  takesPrefill: true,
+  takesForcedChoice: true,
   thinking: 'adaptive',
   noThinking: 'disabled',
   efforts: allEfforts,
@@ -27,30 +33,25 @@ const otherModels: ModelTraits = {
 
 /**
  * Returns the traits of a model by its name. Claude rejects temperature with top_p from 4.1, needs a thinking budget
- * before 4.6, rejects sampling settings from 4.7, and thinks by default from 5. Source: Anthropic's migration guides.
+ * before 4.6, rejects prefills from 4.6 and sampling settings from 4.7, thinks by default from 5, and rejects forced
+ * calls from 5.1. Source: Anthropic's migration guides.
  */
 export function traitsOf(model: string): ModelTraits {
   const version = claudeVersion(model)
   if (version === undefined) return otherModels
-  const takesTemperatureWithTopP = version < 4.1
-  if (version < 4.6)
-    return { takesSampling: true, takesTemperatureWithTopP, thinking: 'budget', noThinking: 'omitted', efforts: [] }
-  if (version < 4.7)
-    return {
-      takesSampling: true,
-      takesTemperatureWithTopP,
-      thinking: 'adaptive',
-      noThinking: 'omitted',
-      efforts: ['low', 'medium', 'high', 'max'],
-    }
-  const canDisable = version >= 5 && /opus|sonnet|haiku/.test(model)
-  return {
-    takesSampling: false,
-    takesTemperatureWithTopP,
-    thinking: 'adaptive',
-    noThinking: canDisable ? 'disabled' : 'omitted',
-    efforts: allEfforts,
+  const known = {
+    takesTemperatureWithTopP: version < 4.1,
+    takesPrefill: version < 4.6,
+    takesForcedChoice: version < 5.1,
   }
+  if (version < 4.6) return { ...known, takesSampling: true, thinking: 'budget', noThinking: 'omitted', efforts: [] }
+  if (version < 4.7) {
+    const efforts = ['low', 'medium', 'high', 'max']
+    return { ...known, takesSampling: true, thinking: 'adaptive', noThinking: 'omitted', efforts }
+  }
+  const canDisable = version >= 5 && /opus|sonnet|haiku/.test(model)
+  const noThinking = canDisable ? 'disabled' : 'omitted'
+  return { ...known, takesSampling: false, thinking: 'adaptive', noThinking, efforts: allEfforts }
 }
 
 /**

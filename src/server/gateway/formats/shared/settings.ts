@@ -121,7 +121,7 @@ function reasoningFor({ effort, budget, showsThinking, isForced }: ReasoningSett
   if (effort === 'none') return traits.noThinking === 'disabled' ? { thinking: { type: 'disabled' } } : {}
   if (isAbsent(effort) && !showsThinking) return {}
   const level = isAbsent(effort) ? undefined : nearestEffort(effort, traits, note)
-  if (isForced) {
+  if (isForced && traits.takesForcedChoice) {
     if (level !== undefined) note('thinking_off')
     return {}
   }

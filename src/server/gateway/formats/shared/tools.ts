@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isRecord, type Json, jsonOr, recordOf, textIn } from '../../../platform/json.ts'
+import { isRecord, type Json, jsonOr, recordOf, textIn, textOf } from '../../../platform/json.ts'
 import { placed } from '../../core/degradations.ts'
 
 /** The client's tool behind a canonical tool. Its calls are written in the form of this tool. */
@@ -67,6 +67,9 @@ export function createToolSet(): ToolSet {
   }
 }
 
+/** Returns the text for a `tool_reference`, a tool that the client's tool search found. */
+export const toolReferenceText = (block: Json): string => `Tool found: ${textOf(block['tool_name'])}`
+
 /** Returns a schema of parameters with type object, which Anthropic's format requires. */
 export const objectSchema = (parameters: unknown): Json =>
   isRecord(parameters) ? { type: 'object', ...parameters } : { type: 'object', properties: {} }
@@ -104,6 +107,10 @@ const fingerprint = (text: string): string => createHash('sha256').update(text).
 /** Returns the id with only the characters that Anthropic's format allows. Equal ids give equal results. */
 export const toolCallId = (id: string): string =>
   /^[a-zA-Z0-9_-]+$/.test(id) ? id : `${id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}_${fingerprint(id)}`
+
+/** Returns an id of exactly nine letters and digits, which Mistral requires. Equal ids give equal results. */
+export const nineCharacterId = (id: string): string =>
+  /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash('sha256').update(id).digest('hex').slice(0, 9)
 
 /** Returns the name sent to the model: `namespace__name` for a tool in a namespace. */
 export const toolName = (name: string, namespace?: string): string =>
