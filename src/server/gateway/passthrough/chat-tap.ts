@@ -1,6 +1,6 @@
 import { isRecord, listOf, recordOf } from '../../platform/json.ts'
 import { dataOf, readFrame } from '../bytes/event-frames.ts'
-import { chatUsageOf } from '../tokens/stated-usage.ts'
+import { chatUsageIn } from '../tokens/stated-usage.ts'
 import { faultOf } from './answers.ts'
 import type { UsageTap } from './passthrough-format.ts'
 import { StreamTap } from './stream-tap.ts'
@@ -43,7 +43,7 @@ class ChatTap extends StreamTap {
       this.end ??= 'error'
       return
     }
-    const update = chatUsageOf(data['usage'])
+    const update = chatUsageIn(data)
     if (update) {
       this.counts = { ...this.counts, ...update }
       this.hasFinalCount ||= update.output_tokens !== undefined

@@ -192,6 +192,12 @@ const wholes = [
     { ...stated, input_tokens: 8, cache_read_tokens: 0, output_tokens: 0 },
     undefined,
   ],
+  [
+    'embeddings',
+    { data: [], usage: { total_tokens: 7 } },
+    { ...stated, input_tokens: 7, cache_read_tokens: 0, output_tokens: 0 },
+    undefined,
+  ],
 ] as const
 
 for (const [kind, body, usage, reason] of wholes) {
@@ -223,6 +229,18 @@ const streams: readonly (readonly [string, Kind, string, object])[] = [
     'chat',
     `${said({ content: 'a' })}${chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }], usage: details })}`,
     { usage: stated, stopReason: 'tool_calls', outcome: 'completed' },
+  ],
+  [
+    'Chat with usage in x_groq',
+    'chat',
+    `${said({ content: 'a' })}${chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], x_groq: { id: 'g', usage: details } })}${done}`,
+    { usage: stated, stopReason: 'stop', outcome: 'completed' },
+  ],
+  [
+    'Chat with usage in the choice',
+    'chat',
+    `${said({ content: 'a' })}${chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage: details }] })}${done}`,
+    { usage: stated, stopReason: 'stop', outcome: 'completed' },
   ],
   [
     'Responses',

@@ -3,6 +3,21 @@ import type { UsageUpdate } from '../core/answer-event.ts'
 import { tokenCount } from './token-counts.ts'
 
 /**
+ * Returns the counts in a whole answer or a chunk of Chat Completions; undefined without counts. Groq and Moonshot put
+ * usage into other fields.
+ */
+export function chatUsageIn(answer: Json): UsageUpdate | undefined {
+  const [choice] = recordsOf(answer['choices'])
+  return chatUsageOf(answer['usage'] ?? recordOf(answer['x_groq'])['usage'] ?? choice?.['usage'])
+}
+
+/** Returns the input tokens in the `usage` object of embeddings. Some servers report only the total. */
+export function embeddingTokensOf(usage: unknown): number | undefined {
+  const { prompt_tokens: prompt, total_tokens: total } = recordOf(usage)
+  return tokenCount(prompt) ?? tokenCount(total)
+}
+
+/**
  * Converts the `usage` object of Chat Completions to Anthropic's split; undefined without counts. OpenAI's prompt
  * tokens include tokens read from and written to a cache, Anthropic's input tokens do not.
  */
