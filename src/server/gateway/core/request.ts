@@ -17,6 +17,7 @@ const streamed: ReadonlySet<CallKind> = new Set(['messages', 'chat', 'responses'
 const maxModelLength = 1_000
 
 const keys = keysOf([...checkedFields, ...boundFields])
+const promptAt = checkedFields.length + boundFields.indexOf('prompt')
 
 /**
  * Parses a request: checks the few fields that routing and budgets depend on; all other fields pass. Throws
@@ -79,6 +80,7 @@ function outline(body: Buffer, { values }: OwnMembers): Body {
     max_tokens: outlineOf(body, maxTokens),
     max_completion_tokens: outlineOf(body, maxCompletionTokens),
     max_output_tokens: outlineOf(body, maxOutputTokens),
+    prompt: outlineOf(body, values[promptAt]),
   }
 }
 

@@ -147,6 +147,12 @@ for (const [body, reason] of reasons) {
   })
 }
 
+test('a request with a prompt that the upstream stores needs no input', async () => {
+  const { call, requests } = await passthroughTo(jsonAnswer('{"id":"r"}'), 'responses')
+  const request = '{"model":"gpt","prompt":{"id":"pmpt_1"}}'
+  assert.deepEqual([(await call(request)).status, requests[0]?.body], [200, request])
+})
+
 const details = {
   prompt_tokens: 100,
   completion_tokens: 9,
