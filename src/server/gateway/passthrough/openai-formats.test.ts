@@ -237,6 +237,18 @@ const streams: readonly (readonly [string, Kind, string, object])[] = [
     { usage: stated, stopReason: 'tool_calls', outcome: 'completed' },
   ],
   [
+    'Chat with the tier that served it',
+    'chat',
+    `${said({ content: 'a' })}${said({}, 'stop')}${chunk({ choices: [], usage: details, service_tier: 'priority' })}${done}`,
+    { usage: { ...stated, tier: 'priority' }, stopReason: 'stop', outcome: 'completed' },
+  ],
+  [
+    'Responses with the tier that served it',
+    'responses',
+    `${event('response.created', { response: { service_tier: 'auto' } })}${event('response.output_text.delta', { delta: 'a' })}${event('response.completed', { response: { ...answer, service_tier: 'flex' } })}`,
+    { usage: { ...statedByResponse, tier: 'flex' }, stopReason: 'completed', outcome: 'completed' },
+  ],
+  [
     'Chat with usage in x_groq',
     'chat',
     `${said({ content: 'a' })}${chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], x_groq: { id: 'g', usage: details } })}${done}`,

@@ -4,7 +4,7 @@ import { type Json, listOf, recordOf, recordsOf } from '../../platform/json.ts'
 import { joined } from '../bytes/body-edit.ts'
 import { baseModelOf } from '../core/call.ts'
 import { estimateInputOf } from '../tokens/count-tokens.ts'
-import { chatUsageIn, embeddingTokensOf, responsesUsageOf } from '../tokens/stated-usage.ts'
+import { chatUsageIn, embeddingTokensOf, responsesUsageIn } from '../tokens/stated-usage.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { openAiHeaders } from '../upstream/headers.ts'
 import { countedOr, declinesBy, readJson, stopReasonOf } from './answers.ts'
@@ -85,7 +85,7 @@ export const openAiResponses: PassthroughFormat = {
   readAnswer(body) {
     const response = recordOf(readJson(body))
     return {
-      usage: countedOr(responsesUsageOf(response['usage'], response['output']), response['output']),
+      usage: countedOr(responsesUsageIn(response), response['output']),
       stopReason: stopReasonOf(response),
     }
   },
