@@ -102,10 +102,11 @@ test('Azure: requests have no api-version, and the key is in the api-key header'
   assert.match(requests[0]?.head ?? '', /api-key: sk-provider-canary-0001/)
 })
 
-test('E3: rate limits, retry-after, request id and duration are relayed; the name of the account is not', async () => {
+test('E3: rate limits, retry-after, x-should-retry, request id and duration are relayed; the name of the account is not', async () => {
   const more = [
     'x-ratelimit-remaining-tokens: 7',
     'retry-after-ms: 20',
+    'x-should-retry: false',
     'x-request-id: up_1',
     'openai-processing-ms: 5',
     'openai-organization: org',
@@ -128,6 +129,7 @@ test('E3: rate limits, retry-after, request id and duration are relayed; the nam
     [left, id, ending.headers['x-request-id'], ending.headers['retry-after-ms'], org, cookie],
     ['7', 'up_1', 'up_1', '20', undefined, undefined],
   )
+  assert.equal(ending.headers['x-should-retry'], 'false')
 })
 
 const reasons = [
