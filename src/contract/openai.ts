@@ -110,7 +110,11 @@ export const openAiRoutes = {
     body: Type.Object(
       {
         model: Model,
-        input: Type.Union([Type.String(), Type.Array(Type.Unknown(), { minItems: 1 })]),
+        input: Type.Optional(
+          Type.Union([Type.String(), Type.Array(Type.Unknown(), { minItems: 1 })], {
+            description: 'Required, unless `prompt` names a prompt that the provider stores',
+          }),
+        ),
         stream: Stream,
         background: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
         max_output_tokens: TokenLimit,

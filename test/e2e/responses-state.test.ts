@@ -156,6 +156,15 @@ test('openai: a chain at an upstream stays at its deployment, and its requests g
   assert.match(seen.at(-1)?.body ?? '', new RegExp(`"previous_response_id":"${id}"`))
   await client.responses.retrieve(id)
   assert.equal(seen.at(-1)?.path, `GET /v1/responses/${id}`)
+  const include = ['reasoning.encrypted_content', 'file_search_call.results'] as const
+  for (const read of [
+    client.responses.retrieve(id, { include: [...include] }),
+    client.responses.inputItems.list(id, { include: [...include] }),
+  ]) {
+    await read
+    const { searchParams } = new URL(seen.at(-1)?.path.split(' ')[1] ?? '', 'http://x')
+    assert.deepEqual(searchParams.getAll('include[]'), include)
+  }
   await client.responses.cancel(id)
   assert.equal(seen.at(-1)?.path, `POST /v1/responses/${id}/cancel`)
   await assert.rejects(

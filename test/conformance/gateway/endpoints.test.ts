@@ -43,6 +43,17 @@ const cases: Readonly<Record<string, Case>> = {
     tokens: [11, 10],
     estimated: true,
   },
+  'P3 completions without [DONE] are complete once each choice has ended': {
+    path: '/v1/completions',
+    body: { model: 'text', prompt: 'hi', n: 2, stream: true },
+    answer: frames(
+      { choices: [{ index: 0, text: 'ho', finish_reason: 'stop' }] },
+      { choices: [{ index: 1, text: 'ha', finish_reason: null }] },
+      { choices: [{ index: 1, text: '', finish_reason: 'length' }], usage },
+    ),
+    cost: '0.00002',
+    tokens: [10, 5],
+  },
   'P4 moderations of OpenAI are free, and name their model': {
     path: '/v1/moderations',
     body: { input: 'hi' },

@@ -4,6 +4,7 @@ import { isEmbedding } from '../endpoints/embedding-formats.ts'
 import { isEndpoint } from '../endpoints/table.ts'
 import { endpointWorstCase } from '../endpoints/worst-case.ts'
 import type { PriceBook } from '../pricing/price-book.ts'
+import { factsInTier } from '../pricing/service-tier.ts'
 import { type WorstCase, worstCase } from '../pricing/worst-case.ts'
 import { reachableNames } from '../routing/fallbacks.ts'
 import type { Served } from '../routing/router.ts'
@@ -89,7 +90,7 @@ function worstOf(incoming: Incoming): WorstCase {
   const { call, parsed, table, candidates } = incoming
   const { limits, prices } = table.config
   const targets = possibleTargetsOf(incoming)
-  const { factsOf } = incoming.batch ?? table.prices
+  const factsOf = factsInTier(call, parsed.members, (incoming.batch ?? table.prices).factsOf)
   const worst = isEndpoint(call.kind)
     ? endpointWorstCase(call, call.kind, targets, factsOf)
     : worstCase(

@@ -16,8 +16,8 @@ export const checkedFields = [
 
 type Field = (typeof checkedFields)[number]
 
-/** Values of the fields above; undefined for a missing field. */
-export type Body = Readonly<Record<Field, unknown>>
+/** Values of the fields above and of `prompt`; undefined for a missing field. */
+export type Body = Readonly<Record<Field | 'prompt', unknown>>
 
 /** First checks of a request. All other fields are open and pass. */
 interface Checks {
@@ -61,7 +61,9 @@ export const checksOf: Readonly<Record<Exclude<CallKind, `gemini${string}` | Bed
     watched: ['model', 'stream', 'max_output_tokens'],
     allowsNull: true,
     maxTokensOf(body) {
-      if (typeof body.input !== 'string') checkList(body, 'input', 'a string or an array')
+      // A prompt that the upstream stores may be the whole input.
+      const isStored = body.input === undefined && body.prompt !== undefined && body.prompt !== null
+      if (!isStored && typeof body.input !== 'string') checkList(body, 'input', 'a string or an array')
       return optionalLimit(body, 'max_output_tokens') ?? 0
     },
   },

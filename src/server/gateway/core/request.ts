@@ -4,6 +4,7 @@ import { type Span, skipBlank } from '../bytes/json-scanner.ts'
 import { parseEndpointRequest } from '../endpoints/request.ts'
 import { isEndpoint } from '../endpoints/table.ts'
 import { geminiKeys, parseGeminiRequest } from '../formats/gemini/parse-request.ts'
+import { tierFields } from '../pricing/service-tier.ts'
 import { boundFields } from '../tokens/input-bound.ts'
 import { bedrockKeys, parseBedrockRequest } from './bedrock-request.ts'
 import { type Call, type CallKind, isBedrock, type ParsedRequest } from './call.ts'
@@ -16,7 +17,8 @@ const streamed: ReadonlySet<CallKind> = new Set(['messages', 'chat', 'responses'
 /** Long enough for any ARN. Names are matched against patterns of prices and models, which takes time on long texts. */
 const maxModelLength = 1_000
 
-const keys = keysOf([...checkedFields, ...boundFields])
+const keys = keysOf([...checkedFields, ...boundFields, ...tierFields])
+const promptAt = checkedFields.length + boundFields.indexOf('prompt')
 
 /**
  * Parses a request: checks the few fields that routing and budgets depend on; all other fields pass. Throws
@@ -79,6 +81,7 @@ function outline(body: Buffer, { values }: OwnMembers): Body {
     max_tokens: outlineOf(body, maxTokens),
     max_completion_tokens: outlineOf(body, maxCompletionTokens),
     max_output_tokens: outlineOf(body, maxOutputTokens),
+    prompt: outlineOf(body, values[promptAt]),
   }
 }
 

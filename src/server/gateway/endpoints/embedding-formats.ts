@@ -2,6 +2,7 @@ import { isOpenAiFormat, protocols } from '../../config/protocols.ts'
 import { invalid } from '../../platform/errors.ts'
 import { countOf, isAbsent, type Json, listOf, recordOf, recordsOf } from '../../platform/json.ts'
 import { baseModelOf, type CallKind, type DeployedModel, type Target } from '../core/call.ts'
+import { embeddingTokensOf } from '../tokens/stated-usage.ts'
 import { tokenCount } from '../tokens/token-counts.ts'
 import { modelPath } from '../upstream/bedrock.ts'
 import { geminiPath, geminiResource } from '../upstream/paths.ts'
@@ -106,7 +107,7 @@ const openAi: Upstream = {
   ],
   read: ({ data, usage }) => ({
     vectors: recordsOf(data).map(({ embedding }) => vectorOf(embedding)),
-    tokens: tokenCount(recordOf(usage)['prompt_tokens']),
+    tokens: embeddingTokensOf(usage),
   }),
 }
 

@@ -1,6 +1,7 @@
 import { jsonOr } from '../../platform/json.ts'
 import { dataOf, readFrame } from '../bytes/event-frames.ts'
 import { faultOf } from '../passthrough/answers.ts'
+import { ChoiceEnds } from '../passthrough/choice-ends.ts'
 import { StreamTap } from '../passthrough/stream-tap.ts'
 import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
 import { type Stated, statedIn } from './answer.ts'
@@ -10,7 +11,6 @@ const usageText = /"usage"\s*:\s*(\{(?:[^{}]|\{[^{}]*\})*\})/
 const finished = /"type"\s*:\s*"(?:image_(?:generation|edit)\.completed|speech\.audio\.done|transcript\.text\.done)"/
 const failed = /"type"\s*:\s*"(?:error|[\w.]+\.failed)"|^\s*data:\s*\{\s*"error"\s*:\s*["{]/m
 const textStart = /"text"\s*:\s*"/
-const finishReason = /"finish_reason"\s*:\s*"(\w+)"/
 
 /**
  * Reads usage from the event streams of completions, images, speech and transcriptions. The middle of a frame with an
@@ -20,6 +20,7 @@ export class EndpointTap extends StreamTap {
   override readonly takesPings = true
   #stated: Stated = { units: {} }
   #images = 0
+  readonly #ends = new ChoiceEnds()
 
   /** Counts that the stream has reported so far. */
   get stated(): Stated {
@@ -58,11 +59,16 @@ export class EndpointTap extends StreamTap {
     if (found) this.countString(frame, found.index + found[0].length - 1)
     const usage = usageText.exec(text)?.[1]
     if (usage !== undefined) this.#add(statedIn(jsonOr(usage, undefined)))
-    const reason = finishReason.exec(text)?.[1]
-    if (reason !== undefined) this.stopReason = reason
+    if (text.includes('"choices"')) this.#noteChoices(frame)
     if (!finished.test(text)) return
     if (text.includes('image_')) this.#images++
     this.end ??= 'stop'
+  }
+
+  #noteChoices(frame: Buffer): void {
+    this.#ends.take(dataOf(frame) ?? {})
+    this.stopReason = this.#ends.reason
+    if (this.#ends.areComplete) this.end ??= 'stop'
   }
 
   /** Adds the usage of a finished image: each image of a stream reports its own usage. */

@@ -1,7 +1,8 @@
 import { isRecord, listOf, recordOf } from '../../platform/json.ts'
 import { dataOf, readFrame } from '../bytes/event-frames.ts'
-import { chatUsageOf } from '../tokens/stated-usage.ts'
+import { chatUsageIn } from '../tokens/stated-usage.ts'
 import { faultOf } from './answers.ts'
+import { ChoiceEnds } from './choice-ends.ts'
 import type { UsageTap } from './passthrough-format.ts'
 import { StreamTap } from './stream-tap.ts'
 
@@ -15,8 +16,7 @@ export const createChatTap = (): UsageTap => new ChatTap()
 
 class ChatTap extends StreamTap {
   override readonly takesPings = true
-  /** Choices by index, and whether each has ended. */
-  readonly #choices = new Map<unknown, boolean>()
+  readonly #ends = new ChoiceEnds()
 
   override get hasContent(): boolean {
     return this.isUnderWay
@@ -43,23 +43,18 @@ class ChatTap extends StreamTap {
       this.end ??= 'error'
       return
     }
-    const update = chatUsageOf(data['usage'])
+    const update = chatUsageIn(data)
     if (update) {
       this.counts = { ...this.counts, ...update }
       this.hasFinalCount ||= update.output_tokens !== undefined
     }
     const choices = listOf(data['choices']).map(recordOf)
-    for (const choice of choices) this.#onChoice(choice)
+    this.#ends.take(data)
+    this.stopReason = this.#ends.reason
     if (this.end === undefined && choices.some(hasContent)) this.isUnderWay = true
     if (choices.some(isAnswer)) this.isAnswering = true
     if (choices.some(isDeclined)) this.hasDeclined = true
-    if (this.#choices.size > 0 && [...this.#choices.values()].every(isEnded => isEnded)) this.end ??= 'stop'
-  }
-
-  #onChoice({ index, finish_reason: reason }: Readonly<Record<string, unknown>>): void {
-    const isEnded = typeof reason === 'string' && reason !== ''
-    if (isEnded) this.stopReason = reason
-    this.#choices.set(index, isEnded || this.#choices.get(index) === true)
+    if (this.#ends.areComplete) this.end ??= 'stop'
   }
 }
 

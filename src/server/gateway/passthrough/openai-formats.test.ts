@@ -102,10 +102,11 @@ test('Azure: requests have no api-version, and the key is in the api-key header'
   assert.match(requests[0]?.head ?? '', /api-key: sk-provider-canary-0001/)
 })
 
-test('E3: rate limits, retry-after, request id and duration are relayed; the name of the account is not', async () => {
+test('E3: rate limits, retry-after, x-should-retry, request id and duration are relayed; the name of the account is not', async () => {
   const more = [
     'x-ratelimit-remaining-tokens: 7',
     'retry-after-ms: 20',
+    'x-should-retry: false',
     'x-request-id: up_1',
     'openai-processing-ms: 5',
     'openai-organization: org',
@@ -128,6 +129,7 @@ test('E3: rate limits, retry-after, request id and duration are relayed; the nam
     [left, id, ending.headers['x-request-id'], ending.headers['retry-after-ms'], org, cookie],
     ['7', 'up_1', 'up_1', '20', undefined, undefined],
   )
+  assert.equal(ending.headers['x-should-retry'], 'false')
 })
 
 const reasons = [
@@ -146,6 +148,12 @@ for (const [body, reason] of reasons) {
     assert.equal(ending?.outcome === 'refused' ? ending.reason : 'none', reason)
   })
 }
+
+test('a request with a prompt that the upstream stores needs no input', async () => {
+  const { call, requests } = await passthroughTo(jsonAnswer('{"id":"r"}'), 'responses')
+  const request = '{"model":"gpt","prompt":{"id":"pmpt_1"}}'
+  assert.deepEqual([(await call(request)).status, requests[0]?.body], [200, request])
+})
 
 const details = {
   prompt_tokens: 100,
@@ -192,6 +200,12 @@ const wholes = [
     { ...stated, input_tokens: 8, cache_read_tokens: 0, output_tokens: 0 },
     undefined,
   ],
+  [
+    'embeddings',
+    { data: [], usage: { total_tokens: 7 } },
+    { ...stated, input_tokens: 7, cache_read_tokens: 0, output_tokens: 0 },
+    undefined,
+  ],
 ] as const
 
 for (const [kind, body, usage, reason] of wholes) {
@@ -223,6 +237,30 @@ const streams: readonly (readonly [string, Kind, string, object])[] = [
     'chat',
     `${said({ content: 'a' })}${chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }], usage: details })}`,
     { usage: stated, stopReason: 'tool_calls', outcome: 'completed' },
+  ],
+  [
+    'Chat with the tier that served it',
+    'chat',
+    `${said({ content: 'a' })}${said({}, 'stop')}${chunk({ choices: [], usage: details, service_tier: 'priority' })}${done}`,
+    { usage: { ...stated, tier: 'priority' }, stopReason: 'stop', outcome: 'completed' },
+  ],
+  [
+    'Responses with the tier that served it',
+    'responses',
+    `${event('response.created', { response: { service_tier: 'auto' } })}${event('response.output_text.delta', { delta: 'a' })}${event('response.completed', { response: { ...answer, service_tier: 'flex' } })}`,
+    { usage: { ...statedByResponse, tier: 'flex' }, stopReason: 'completed', outcome: 'completed' },
+  ],
+  [
+    'Chat with usage in x_groq',
+    'chat',
+    `${said({ content: 'a' })}${chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], x_groq: { id: 'g', usage: details } })}${done}`,
+    { usage: stated, stopReason: 'stop', outcome: 'completed' },
+  ],
+  [
+    'Chat with usage in the choice',
+    'chat',
+    `${said({ content: 'a' })}${chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage: details }] })}${done}`,
+    { usage: stated, stopReason: 'stop', outcome: 'completed' },
   ],
   [
     'Responses',

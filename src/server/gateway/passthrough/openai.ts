@@ -4,7 +4,7 @@ import { type Json, listOf, recordOf, recordsOf } from '../../platform/json.ts'
 import { joined } from '../bytes/body-edit.ts'
 import { baseModelOf } from '../core/call.ts'
 import { estimateInputOf } from '../tokens/count-tokens.ts'
-import { chatUsageOf, responsesUsageOf } from '../tokens/stated-usage.ts'
+import { chatUsageIn, embeddingTokensOf, responsesUsageIn } from '../tokens/stated-usage.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { openAiHeaders } from '../upstream/headers.ts'
 import { countedOr, declinesBy, readJson, stopReasonOf } from './answers.ts'
@@ -39,11 +39,12 @@ export const openAiChat: PassthroughFormat = {
   ...openAiRequests('/chat/completions'),
   createTap: createChatTap,
   readAnswer(body) {
-    const { usage, choices } = recordOf(readJson(body))
+    const answer = recordOf(readJson(body))
+    const { choices } = answer
     const [first] = listOf(choices).map(recordOf)
     const reason = first?.['finish_reason']
     return {
-      usage: countedOr(chatUsageOf(usage), choices),
+      usage: countedOr(chatUsageIn(answer), choices),
       stopReason: typeof reason === 'string' ? reason : undefined,
     }
   },
@@ -84,7 +85,7 @@ export const openAiResponses: PassthroughFormat = {
   readAnswer(body) {
     const response = recordOf(readJson(body))
     return {
-      usage: countedOr(responsesUsageOf(response['usage'], response['output']), response['output']),
+      usage: countedOr(responsesUsageIn(response), response['output']),
       stopReason: stopReasonOf(response),
     }
   },
@@ -123,7 +124,7 @@ export const openAiEmbeddings: PassthroughFormat = {
   declines: () => false,
   failure: openAiChat.failure,
   readAnswer(body) {
-    const stated = chatUsageOf(recordOf(readJson(body))['usage'])
-    return { usage: { ...noTokens, ...stated, estimated: stated === undefined }, stopReason: undefined }
+    const tokens = embeddingTokensOf(recordOf(readJson(body))['usage'])
+    return { usage: { ...noTokens, input_tokens: tokens ?? 0, estimated: tokens === undefined }, stopReason: undefined }
   },
 }

@@ -1,6 +1,6 @@
 import { isRecord, jsonOr, recordOf } from '../../platform/json.ts'
 import { dataOf } from '../bytes/event-frames.ts'
-import { responsesUsageOf } from '../tokens/stated-usage.ts'
+import { responsesUsageIn } from '../tokens/stated-usage.ts'
 import { faultOf, stopReasonOf } from './answers.ts'
 import type { UsageTap } from './passthrough-format.ts'
 import { StreamTap } from './stream-tap.ts'
@@ -30,10 +30,9 @@ class ResponsesTap extends StreamTap {
   #onEnding(name: string, frame: Buffer): void {
     const response = dataOf(frame)?.['response']
     // The event repeats the whole response. If it is too long to buffer, its usage is near the end.
-    const usage = isRecord(response) ? response['usage'] : lastUsage(frame)
-    const { output } = recordOf(response)
-    const update = responsesUsageOf(usage, output)
-    this.counts = { ...this.counts, ...(Array.isArray(output) && noCalls), ...update }
+    const ended = isRecord(response) ? response : { usage: lastUsage(frame) }
+    const update = responsesUsageIn(ended)
+    this.counts = { ...this.counts, ...(Array.isArray(ended['output']) && noCalls), ...update }
     this.hasFinalCount ||= update.output_tokens !== undefined
     this.stopReason = isRecord(response) ? stopReasonOf(response) : name.slice('response.'.length)
     if (name === 'response.failed') {

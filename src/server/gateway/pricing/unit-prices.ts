@@ -4,6 +4,7 @@ import { endpoints } from '../endpoints/table.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 import { costOf, picoOf } from './cost.ts'
 import type { ModelPrice } from './price-book.ts'
+import { priceInTier } from './service-tier.ts'
 import { toolCallsOf, toolChargeOf } from './tool-fees.ts'
 
 /** US dollars per unit. */
@@ -111,8 +112,9 @@ interface UsedTokens {
 }
 
 /** Returns the charge of a call for tokens and for tools that the provider ran. */
-export function tokenChargeOf({ call, target, usage, price }: UsedTokens): Charge {
-  if (!price) return noCharge
+export function tokenChargeOf({ call, target, usage, price: usual }: UsedTokens): Charge {
+  if (!usual) return noCharge
+  const price = priceInTier(usual, target, { call, stated: usage.tier })
   const { pico, rates } = toolChargeOf(target, toolCallsOf(usage, call))
   return {
     costUsd: sumUsd(costOf(price.rates, usage), pico),

@@ -9,6 +9,7 @@ import type { Json } from '../../platform/json.ts'
 import type { Background } from '../background/background.ts'
 import type { Gateway } from '../gateway.ts'
 import { createAnswer } from '../serve-calls.ts'
+import { forwardedQuery } from '../upstream/headers.ts'
 import type { ResponseContent, StoredResponses } from './contents.ts'
 import { noResponse } from './preparation.ts'
 import type { RequestTo } from './upstream.ts'
@@ -46,10 +47,11 @@ export function serveResponses(app: FastifyInstance, { gateway, stored, backgrou
     return { request: request => requestTo(deployment, { id, ...request }) }
   }
 
-  const read = async (id: string, caller: Caller): Promise<Json> => {
+  const read = async (id: string, caller: Caller, query: Query): Promise<Json> => {
     const running = await background.unfinished({ principal: caller.principal, id })
     const place = running ? undefined : await placeOf(id, caller)
-    const found = place && ('content' in place ? place.content.response : place.request({ method: 'GET', rest: '' }))
+    const rest = searchOf(query)
+    const found = place && ('content' in place ? place.content.response : place.request({ method: 'GET', rest }))
     return { ...(running ?? (await found)), id, object: 'response' }
   }
 
@@ -70,10 +72,7 @@ export function serveResponses(app: FastifyInstance, { gateway, stored, backgrou
     if (input) return pageOf(itemsOf(id, input), query)
     const place = await placeOf(id, caller)
     if ('content' in place) return pageOf(itemsOf(id, place.content.input), query)
-    const search = new URLSearchParams(
-      Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
-    ).toString()
-    const page = await place.request({ method: 'GET', rest: `/input_items${search === '' ? '' : `?${search}`}` })
+    const page = await place.request({ method: 'GET', rest: `/input_items${searchOf(query)}` })
     return { data: [], has_more: false, ...page, object: 'list' as const }
   })
 
@@ -86,8 +85,18 @@ export function serveResponses(app: FastifyInstance, { gateway, stored, backgrou
   })
 }
 
+type Query = Readonly<Record<string, unknown>>
+
+/** Returns the query for the upstream. Clients repeat `include` for several values. */
+function searchOf(query: Query): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    [value].flat().map((each): [string, string] => [name, String(each)]),
+  )
+  return forwardedQuery(pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`)
+}
+
 interface Reading extends Pick<Deps, 'stored' | 'background'> {
-  readonly read: (id: string, caller: Caller) => Promise<Json>
+  readonly read: (id: string, caller: Caller, query: Query) => Promise<Json>
 }
 
 type ReadInput = Input<typeof openAiRoutes.response>
@@ -106,7 +115,7 @@ function serveReadOrStream(app: FastifyInstance, { read, stored, background }: R
         const { stream, starting_after: startingAfter } = request.query as ReadInput['query']
         if (stream !== true) {
           if (startingAfter !== undefined) throw invalid('starting_after requires stream=true')
-          return reply.send(await read(id, request.caller))
+          return reply.send(await read(id, request.caller, request.query as ReadInput['query']))
         }
         const name = { principal: request.caller.principal, id }
         if (!(await stored.find(name))) throw noResponse(id)

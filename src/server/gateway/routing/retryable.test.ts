@@ -31,7 +31,11 @@ const statuses = [
   [502, 'again'],
   [503, 'again'],
   [504, 'again'],
+  [520, 'again'],
+  [522, 'again'],
+  [524, 'again'],
   [529, 'again'],
+  [530, 'again'],
 ] as const
 
 for (const [status, expected] of statuses) {

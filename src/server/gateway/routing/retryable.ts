@@ -16,7 +16,12 @@ export const isFailure = (ending: Outcome | Failure): ending is Failure =>
  */
 type Verdict = 'again' | 'elsewhere' | 'final'
 
-const transientStatuses: ReadonlySet<number> = new Set([408, 409, 429, 500, 502, 503, 504, 529])
+/** Statuses of Cloudflare, which many providers use: it did not reach the provider, or got no answer in time. */
+const unreachableStatuses = [520, 521, 522, 523, 524, 525, 526, 530]
+const transientStatuses: ReadonlySet<number> = new Set([
+  ...[408, 409, 429, 500, 502, 503, 504, 529],
+  ...unreachableStatuses,
+])
 
 /** Returns the retries that a failure allows, by its status or code. Source: Gateway, section 3. */
 export function verdictOf(failure: Failure): Verdict {

@@ -1,6 +1,22 @@
 import { isRecord, type Json, listOf, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 import type { UsageUpdate } from '../core/answer-event.ts'
-import { tokenCount } from './token-counts.ts'
+import { tierIn, tokenCount } from './token-counts.ts'
+
+/**
+ * Returns the counts in a whole answer or a chunk of Chat Completions; undefined without counts. Groq and Moonshot put
+ * usage into other fields.
+ */
+export function chatUsageIn(answer: Json): UsageUpdate | undefined {
+  const [choice] = recordsOf(answer['choices'])
+  const usage = chatUsageOf(answer['usage'] ?? recordOf(answer['x_groq'])['usage'] ?? choice?.['usage'])
+  return usage && { ...usage, ...tierIn(answer['service_tier']) }
+}
+
+/** Returns the input tokens in the `usage` object of embeddings. Some servers report only the total. */
+export function embeddingTokensOf(usage: unknown): number | undefined {
+  const { prompt_tokens: prompt, total_tokens: total } = recordOf(usage)
+  return tokenCount(prompt) ?? tokenCount(total)
+}
 
 /**
  * Converts the `usage` object of Chat Completions to Anthropic's split; undefined without counts. OpenAI's prompt
@@ -64,6 +80,10 @@ export function responsesUsageOf(usage: unknown, output: unknown): UsageUpdate {
     ...providerCallsIn(output),
   }
 }
+
+/** Returns the counts in an OpenAI response, with its tier; empty without usage. */
+export const responsesUsageIn = ({ usage, output, service_tier: tier }: Json): UsageUpdate =>
+  isRecord(usage) ? { ...responsesUsageOf(usage, output), ...tierIn(tier) } : {}
 
 /** Counts the calls in an output that OpenAI charges a fee for. */
 function providerCallsIn(output: unknown): UsageUpdate {

@@ -17,6 +17,8 @@ export interface TokenCounts {
   readonly code_containers: number
   /** True when at least one count is estimated, as for an interrupted stream. */
   readonly estimated: boolean
+  /** Tier that served the call, where the upstream states it: `service_tier` of OpenAI, `speed` of Anthropic. */
+  readonly tier?: string
 }
 
 export const noTokens: TokenCounts = {
@@ -54,8 +56,12 @@ export function withUsage(counts: TokenCounts, usage: unknown): TokenCounts {
     file_searches: counts.file_searches,
     code_containers: counts.code_containers,
     estimated: counts.estimated,
+    ...tierIn(usage['speed'] ?? counts.tier),
   }
 }
+
+/** Returns the tier that an upstream states as a count; empty for any other value. */
+export const tierIn = (tier: unknown): Pick<TokenCounts, 'tier'> => (typeof tier === 'string' ? { tier } : {})
 
 /** Returns a count in an optional nested object. */
 function part(usage: Json, object: string, name: string): number | undefined {

@@ -57,7 +57,7 @@ function withForwarded(headers: Record<string, string>, given: Headers, pattern:
 }
 
 const answered =
-  /^(content-type|retry-after|retry-after-ms|(x-)?request-id|anthropic-ratelimit-.*|x-ratelimit-.*|openai-(processing-ms|version))$/
+  /^(content-type|retry-after|retry-after-ms|x-should-retry|(x-)?request-id|anthropic-ratelimit-.*|x-ratelimit-.*|openai-(processing-ms|version))$/
 
 /** Shape of an upstream's request id; a header with any other value is dropped. */
 const plainId = /^[\w.:=+/-]{1,200}$/

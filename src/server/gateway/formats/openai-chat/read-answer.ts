@@ -1,7 +1,7 @@
 import { isRecord, type Json, jsonOr, listOf, recordOf, recordsOf, textOf } from '../../../platform/json.ts'
 import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
-import { chatUsageOf } from '../../tokens/stated-usage.ts'
+import { chatUsageIn } from '../../tokens/stated-usage.ts'
 import { citedSources } from '../shared/openai-answer.ts'
 import { isProblem, problemInStream, stopOf } from './errors.ts'
 import { contentPart, reasoningFieldOf, reasoningTextOf } from './reasoning.ts'
@@ -14,7 +14,7 @@ export function answerEvents(body: unknown, context: CodecContext): readonly Ups
   const choice = firstChoice(body['choices'])
   if (!choice || !isRecord(choice['message'])) return [noMessage]
   const start = startOf(body)
-  const usage = chatUsageOf(body['usage'])
+  const usage = chatUsageIn(body)
   const events: UpstreamEvent[] = start ? [start] : []
   if (usage) events.push({ type: 'usage', usage })
   const reader = new ChoiceReader(context)
@@ -51,8 +51,7 @@ export function createDecoder(context: CodecContext): StreamDecoder {
     const start = hasStarted ? undefined : startOf(chunk)
     if (start) events.push(start)
     const choice = firstChoice(chunk['choices'])
-    // Groq and Moonshot put usage into other fields.
-    const usage = chatUsageOf(chunk['usage'] ?? recordOf(chunk['x_groq'])['usage'] ?? choice?.['usage'])
+    const usage = chatUsageIn(chunk)
     if (usage) events.push({ type: 'usage', usage })
     if (choice) reader.read(choice, events)
     // message_start must precede all other events.

@@ -1,7 +1,7 @@
 import { isRecord, type Json, recordsOf, textOf } from '../../../platform/json.ts'
 import type { Logprobs, StopReason, UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext } from '../../core/codec.ts'
-import { responsesUsageOf } from '../../tokens/stated-usage.ts'
+import { responsesUsageIn } from '../../tokens/stated-usage.ts'
 import { citedSources } from '../shared/openai-answer.ts'
 import { callIdOf } from './conversion.ts'
 import { failureOf } from './errors.ts'
@@ -216,7 +216,7 @@ export class AnswerReader {
   }
 
   #usage(response: Json): void {
-    const usage = responsesUsageOf(response['usage'], response['output'])
+    const usage = responsesUsageIn(response)
     if (Object.keys(usage).length > 0) this.#blocks.add({ type: 'usage', usage })
   }
 
