@@ -143,7 +143,6 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     workspacesDir,
     innerHosts: [repositories.host],
     vault,
-    reachesGlobal: async id => (await agentRows.find(id, undefined))?.run_as_key_id === null,
   })
   const managedVaults = composeManagedVaults({ ...base, vault, probe: () => mcp.probeCredential })
   const mcp = composeMcp({

@@ -168,6 +168,21 @@ test('S37: a session that a webhook has started can be answered by admins only, 
   tail.close()
 })
 
+test('S37: so can a session that an agent of such a session has called', async () => {
+  const { id: agentId } = await newAgent({ webhook: { template: '{{text}}' }, agents: [careful] })
+  await ok('POST /api/vault', { key: `WEBHOOK_${agentId}_SECRET`, value: 'token-of-the-caller' })
+  const call = { name: 'agent__careful', input: { prompt: promptFor('echo called') } }
+  const delivered = await send({ url: service.url }, `POST /api/agents/${agentId}/webhook`, {
+    headers: { authorization: 'Bearer token-of-the-caller' },
+    body: { text: saying({ text: 'I delegate.', tool_calls: [call] }, { text: 'All done.' }) },
+  })
+  const { session_id } = delivered.json<WebhookAcceptance>()
+  const called = await eventually(async () => (await ok<Session[]>(`GET /session/${session_id}/children`))[0])
+  const { tail, question } = await questionOf(called.id)
+  assert.deepEqual(question.approvers, ['admin', 'link'])
+  tail.close()
+})
+
 test('settings of approvals that cannot be used are rejected with the name of the field', async () => {
   for (const [approvals, field] of [
     [{ expires_in: '31d' }, /config.approvals.expires_in must be at most 30d/],

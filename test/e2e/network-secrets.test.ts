@@ -102,4 +102,27 @@ if (!lack('bubblewrap') && !lack('socat')) {
     for (const writing of [value, Buffer.from(value).toString('base64').replace(/.=*$/, '')])
       assert.ok(!`${result}${message}`.includes(writing), result)
   })
+
+  test('L3: a version that a scoped key set up does not get a global entry, whoever made the version after it', async () => {
+    await store(ada, 'LATER', 'owner')
+    const { id: agent_id } = (await create(ada, limited(secretOf('LATER')))).json<Agent>()
+    await send(ada, 'DELETE /api/vault/LATER?scope=owner')
+    const text = 'tok-global-9876543210'
+    await send(service, 'POST /api/vault', { body: { key: 'LATER', value: text, scope: 'global' } })
+    const body = { name: 'A', owner_id: 'ada', config: { approvals: { expires_in: '1h' } } }
+    assert.equal((await send(service, `PATCH /api/agents/${agent_id}`, { body })).status, 200)
+    /** The value is masked in the answers of sessions that have it. */
+    const answer = async (agent_version: number) => {
+      const { id } = (await send(ada, 'POST /session', { body: { agent_id, agent_version } })).json<Session>()
+      const parts = [{ type: 'text', text: saying({ text }) }]
+      const answered = await send(ada, `POST /session/${id}/message`, {
+        body: { model: { modelID: 'scripted' }, parts },
+      })
+      return answered
+        .json<{ parts: { text?: string }[] }>()
+        .parts.map(part => part.text)
+        .join('')
+    }
+    assert.deepEqual([await answer(1), await answer(2)], [text, '[secret]'])
+  })
 }

@@ -53,3 +53,19 @@ test('L3: global entries count for agents of the master key, and under the name 
   await vault(service, { key: `WEBHOOK_${own.id}_SECRET`, value: globalToken, scope: 'global' })
   assert.equal(await delivered(own, globalToken), 202)
 })
+
+test('L3: an agent that only names a global entry does not get the reach of the admin who writes that entry', async () => {
+  const agent = await newAgent(ada, { webhook: { secret_key: 'BILLING' } })
+  await vault(service, { key: 'BILLING', value: globalToken, scope: 'global' })
+  const after = (await send(ada, `GET /api/agents/${agent.id}`)).json<Agent>()
+  assert.deepEqual([after.run_as_key_id, await delivered(agent, globalToken)], [ada.id, 401])
+})
+
+test('L3: a version that a scoped key set up stays limited when an admin writes the webhook secret, and in its copies', async () => {
+  const agent = await newAgent(ada)
+  await vault(service, { key: `WEBHOOK_${agent.id}_SECRET`, value: globalToken, scope: 'global' })
+  const body = { name: 'Renamed', owner_id: 'ada' }
+  const renamed = (await send(ada, `PATCH /api/agents/${agent.id}`, { body })).json<Agent>()
+  const { agent: copy } = (await send(ada, `GET /api/agents/${agent.id}/versions/2`)).json<{ agent: Agent }>()
+  assert.deepEqual([renamed.run_as_key_id, copy.run_as_key_id, copy.name], [null, ada.id, 'Renamed'])
+})

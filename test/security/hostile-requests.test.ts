@@ -108,6 +108,29 @@ for (const path of agentPaths) {
   })
 }
 
+test('S41: a time that does not exist is 400, in filters, bodies and cursors', async () => {
+  const idOf = async (line: string, body: object) => (await send(service, line, { body })).json<{ id: string }>().id
+  const config = { a2a: { enabled: true } }
+  const agent_id = await idOf('POST /api/agents', { name: 'A', owner_id: 'me', model: 'demo', config })
+  const schedule = await idOf('POST /api/schedules', { name: 'S', agent_id, cron: '0 0 1 1 *', prompt: 'Hi' })
+  const credentials = `/v1/vaults/${await idOf('POST /v1/vaults', { display_name: 'V' })}/credentials`
+  const auth = { type: 'mcp_oauth', mcp_server_url: 'https://mcp.invalid/', access_token: 'token' }
+  const credential = await idOf(`POST ${credentials}`, { auth })
+  const time = '2026-13-45T25:61:61Z'
+  const cursor = (text: string) => Buffer.from(text).toString('base64url')
+  for (const [line, body] of [
+    [`GET /api/schedules/${schedule}/runs?cursor=${cursor('9'.repeat(16))}`],
+    [`GET /a2a/${agent_id}/tasks?pageToken=${cursor('2026-02-31T00:00:00.000Z msg')}`],
+    [`GET /a2a/${agent_id}/tasks?statusTimestampAfter=${time}`],
+    [`GET /v1/sessions?created_at[gte]=${time}`],
+    [`POST ${credentials}`, { auth: { ...auth, mcp_server_url: 'https://b.invalid/', expires_at: time } }],
+    [`POST ${credentials}/${credential}`, { auth: { type: 'mcp_oauth', expires_at: time } }],
+  ] as const) {
+    const answer = await send(service, line, { headers: { 'a2a-version': '1.0' }, ...(body && { body }) })
+    assert.equal(answer.status, 400, `${line}: ${answer.text}`)
+  }
+})
+
 for (const { method, path, id } of allRoutes.filter(({ bodyOptional }) => bodyOptional)) {
   test(`S41: ${id}: the body \`null\` is an absent one`, async () => {
     const line = `${method} ${path.replaceAll('{version}', '1').replaceAll(/\{\w+\}/g, 'nothing_1')}`

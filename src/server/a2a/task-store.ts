@@ -42,6 +42,13 @@ export interface TaskPage {
 /** Returns the cursor of a task in the list. */
 export const taskKey = ({ updated_at, id }: TaskRow): string => `${updated_at.toISOString()} ${id}`
 
+/** True for a text that `taskKey` can return. */
+export function isTaskKey(text: string): boolean {
+  const [, written = ''] = /^(\S{24}) \w+$/.exec(text) ?? []
+  const time = new Date(written)
+  return !Number.isNaN(time.getTime()) && time.toISOString() === written
+}
+
 // Milliseconds, so that a cursor is exact. Conditions are in line with `sessions/waits`.
 const tasksText = `
   select p.id, p.session_id, s.agent_id, p.message_id, p.parts, p.created_at,

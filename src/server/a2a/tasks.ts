@@ -3,13 +3,14 @@ import type { A2aListQuery, A2aMessage, A2aStreamResponse, A2aTask, A2aTaskList 
 import type { StoredAgent } from '../agents/stored-agent.ts'
 import type { Caller } from '../http/caller.ts'
 import { pageOf } from '../http/page.ts'
+import { timeIn } from '../http/time-range.ts'
 import { type AppError, invalid, invalidCursor } from '../platform/errors.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { answersOf } from './answers.ts'
 import { a2aFailure, asAllowed, taskNotFound } from './errors.ts'
 import { digestedMessage, isSameContent, promptPartsOf } from './message.ts'
 import type { OpenTask, TaskLog } from './task-log.ts'
-import { type TaskRow, type TaskStore, taskKey } from './task-store.ts'
+import { isTaskKey, type TaskRow, type TaskStore, taskKey } from './task-store.ts'
 
 interface Deps {
   readonly store: TaskStore
@@ -125,10 +126,10 @@ export function createTasks({ store, sessions, log, titleOf }: Deps) {
       const { contextId, status = unspecified, pageSize = 50, pageToken, statusTimestampAfter } = query
       const state = status === unspecified ? undefined : status
       const scope = { agentId: agent.id, owner: caller.ownerScope, sessionId: contextId || undefined, state }
-      const from = statusTimestampAfter === undefined ? undefined : new Date(statusTimestampAfter)
+      const from = statusTimestampAfter === undefined ? undefined : timeIn('statusTimestampAfter', statusTimestampAfter)
       let total = 0
       const load = async ({ after, limit }: { after: string | undefined; limit: number }) => {
-        if (after !== undefined && !/^\d{4}-\S+Z \w+$/.test(after)) throw invalidCursor()
+        if (after !== undefined && !isTaskKey(after)) throw invalidCursor()
         const page = await store.list({ ...scope, from, after, limit })
         total = page.total
         return page.rows

@@ -62,8 +62,9 @@ export function createAgents(deps: Deps) {
     const apply = (agent: StoredAgent) => {
       const edited = edit(agent)
       if (!edited) return undefined
-      const run_as_key_id = isSameWork(agent, edited) ? agent.run_as_key_id : runAsOf(caller)
-      return { ...edited, owner_id: edited.owner_id ?? '', run_as_key_id }
+      const isSame = isSameWork(agent, edited)
+      const run_as_key_id = isSame ? agent.run_as_key_id : runAsOf(caller)
+      return { ...edited, owner_id: edited.owner_id ?? '', run_as_key_id, isSameWork: isSame }
     }
     const record = recorded(action, actor)
     const onChange: OnChange = async (sql, before, after) => {

@@ -17,6 +17,7 @@ import type { AgentTable, AgentVersionTable } from '../db/tables/agents.ts'
 import { agentFields, completed, fieldNames, storedNames } from './fields.ts'
 import type { AgentFields, StoredAgent } from './stored-agent.ts'
 
+/** A version. Its `run_as_key_id` is that of the last change of model, tools or config, whoever wrote the webhook secret since. */
 export interface StoredVersion extends AgentVersion {
   readonly agent: StoredAgent
 }
@@ -133,7 +134,8 @@ export function agentStore(db: Kysely<Database>) {
             .insertInto('agents')
             .values({ id: values.id, run_as_key_id: values.run_as_key_id, ...asRow(values) })
           const row = await added.returning(storedNames).executeTakeFirstOrThrow()
-          const agent = await addVersion(trx, toAgent(row), mark)
+          const agent = toAgent(row)
+          await addVersion(trx, agent, mark)
           await onChange(sqlOf(trx), undefined, agent)
           return agent
         }),
@@ -157,14 +159,16 @@ export function agentStore(db: Kysely<Database>) {
         const before = toAgent(found)
         const changed = change(before)
         if (!changed) return before
-        const { status, run_as_key_id, ...fields } = changed
+        const { status, run_as_key_id, isSameWork, ...fields } = changed
         const row = await trx
           .updateTable('agents')
           .set({ ...asRow(fields), status, run_as_key_id, version: found.version + 1 })
           .where('id', '=', id)
           .returning(storedNames)
           .executeTakeFirstOrThrow()
-        const agent = await addVersion(trx, toAgent(row), mark)
+        const agent = toAgent(row)
+        const last = isSameWork ? await agentReads(trx).version(id, found.version) : undefined
+        await addVersion(trx, last ? { ...agent, run_as_key_id: last.agent.run_as_key_id } : agent, mark)
         await onChange(sqlOf(trx), before, agent)
         return agent
       })
@@ -203,7 +207,11 @@ export function agentStore(db: Kysely<Database>) {
   }
 }
 
-export type AgentChange = AgentFields & Pick<StoredAgent, 'status' | 'run_as_key_id'>
+export type AgentChange = AgentFields &
+  Pick<StoredAgent, 'status' | 'run_as_key_id'> & {
+    /** True if the change is not of what an agent does. The new version then has the `run_as_key_id` of the version before. */
+    readonly isSameWork: boolean
+  }
 
 /** Returns the condition of a list: absent values select everything. */
 function matching({ owner, after, without, from, before, status, runtime, model, text }: Selection) {
@@ -243,8 +251,7 @@ const asRow = (fields: AgentFields): FieldColumns =>
     fieldNames.map(name => [name, agentFields[name].isJson ? JSON.stringify(fields[name]) : fields[name]]),
   ) as FieldColumns
 
-async function addVersion(trx: Transaction<Database>, agent: StoredAgent, mark: VersionMark): Promise<StoredAgent> {
+async function addVersion(trx: Transaction<Database>, agent: StoredAgent, mark: VersionMark): Promise<void> {
   const values = { agent_id: agent.id, version: agent.version, snapshot: JSON.stringify(agent), ...mark }
   await trx.insertInto('agent_versions').values(values).execute()
-  return agent
 }

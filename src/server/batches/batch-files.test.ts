@@ -177,6 +177,9 @@ test('a file of more lines than allowed is named with the limit, and a validatio
   const [error] = await readInputFile({ content: contentOf(text), endpoint, targetOf, writer, maxLines: 5 })
   assert.deepEqual([error?.code, error?.line], ['too_many_requests', 6])
   assert.match(error?.message ?? '', /more than 5 requests/)
+  const blank = `${line('a')}\n${'\n'.repeat(6)}${line('b')}`
+  const [ofBlank] = await readInputFile({ content: contentOf(blank), endpoint, targetOf, writer, maxLines: 5 })
+  assert.deepEqual([ofBlank?.line, ofBlank?.message], [7, 'file has more than 5 blank lines; remove them'])
 
   const { id } = await createOf(text)
   const job = (await store.claimJob({ claim: randomUUID(), owner })) ?? assert.fail('there is no job')

@@ -17,7 +17,10 @@ interface Reading {
 const maxLineBytes = 32 * 1024 * 1024
 const maxErrors = 100
 
-/** Passes the lines of an input file to `writer`. Returns the errors of an invalid file, at most 100; blank lines are skipped. */
+/**
+ * Passes the lines of an input file to `writer`. Returns the errors of an invalid file, at most 100. Blank lines are skipped; a file
+ * may have as many of them as requests.
+ */
 export async function readInputFile(reading: Reading): Promise<readonly BatchError[]> {
   const { content, maxLines = maxBatchLines } = reading
   const errors: BatchError[] = []
@@ -26,11 +29,9 @@ export async function readInputFile(reading: Reading): Promise<readonly BatchErr
   try {
     for await (const text of linesOf(Readable.from(content), maxLineBytes)) {
       number++
-      if (text.trim() === '') continue
-      if (ids.size === maxLines) {
-        const message = `file has more than ${maxLines} requests; split it into several files`
-        return [{ code: 'too_many_requests', message, line: number, param: null }]
-      }
+      const excess = excessOf(text, { number, requests: ids.size, maxLines })
+      if (excess) return [excess]
+      if (isBlank(text)) continue
       const error = await addLine(reading, { text, ids })
       if (error) errors.push({ ...error, line: number })
       if (errors.length === maxErrors) return errors
@@ -42,6 +43,25 @@ export async function readInputFile(reading: Reading): Promise<readonly BatchErr
   if (errors.length === 0 && ids.size === 0)
     errors.push({ code: 'empty_file', message: 'file has no requests', line: null, param: null })
   return errors
+}
+
+const isBlank = (text: string): boolean => text.trim() === ''
+
+interface Place {
+  readonly number: number
+  /** Requests before this line. */
+  readonly requests: number
+  readonly maxLines: number
+}
+
+/** Returns the error of a line that is one too many of its kind. */
+function excessOf(text: string, { number, requests, maxLines }: Place): BatchError | undefined {
+  const [count, what] = isBlank(text)
+    ? [number - requests, 'blank lines; remove them']
+    : [requests + 1, 'requests; split it into several files']
+  if (count <= maxLines) return undefined
+  const message = `file has more than ${maxLines} ${what}`
+  return { code: 'too_many_requests', message, line: number, param: null }
 }
 
 interface Read {

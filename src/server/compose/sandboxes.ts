@@ -14,8 +14,6 @@ interface Needs {
   /** Hosts that the server answers for sandboxes itself. */
   readonly innerHosts: readonly InnerHost[]
   readonly vault: Pick<Vault, 'value'>
-  /** True for an agent that no limited key has set up. */
-  readonly reachesGlobal: (agentId: string) => Promise<boolean>
   readonly log: Log
 }
 

@@ -118,6 +118,7 @@ export function composeWebhooksAndSchedules(needs: Needs) {
     exchange: observedExchange(createExchange(outbound), telemetry),
     vault,
     outbound: guard,
+    agents: agentRows,
     answerOf: createAnswerOf(needs.events),
     async openApproval(id) {
       const [approval] = await needs.approvalLinks.pending([id])

@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RunSession } from '../runtimes/runtime.ts'
 
 /** The session whose sandbox sends a request. */
-export interface EgressSession extends Pick<RunSession, 'id' | 'owner_id' | 'agent_id' | 'config' | 'environment'> {
+export interface EgressSession
+  extends Pick<RunSession, 'id' | 'owner_id' | 'agent_id' | 'config' | 'reachesGlobalVault' | 'environment'> {
   /** Where its network is set; `config.network` of its agent by default. */
   readonly networkSetting?: NetworkSetting
 }

@@ -23,19 +23,21 @@ const vault = {
     return entries[`${ownerId} ${name}`] ?? (mayBeGlobal ? entries[` ${name}`] : undefined)
   },
 }
-const secrets = createSessionSecrets({ vault, reachesGlobal: async id => id === 'agent_admin' })
+const secrets = createSessionSecrets({ vault })
+const ofAdmin = { reachesGlobalVault: true } as const
 const configOf = (...keys: string[]) => ({
   network: { type: 'limited', secrets: keys.map(vault_key => ({ vault_key, host: 'a.example', header: 'x-a' })) },
 })
 
 test('L3: a session reads the entries of its owner, and global ones only for agents that no limited key set up', async () => {
-  const read = (agent_id: string, owner_id: string, name: string) => secrets.readerFor({ agent_id, owner_id })(name)
-  assert.equal(await read('agent_key', 'ada', 'OWN'), 'own-value\n')
-  assert.equal(await read('agent_admin', 'ada', 'OWN'), 'own-value\n')
-  assert.equal(await read('agent_admin', 'bo', 'OWN'), undefined)
-  assert.equal(await read('agent_admin', 'ada', 'SHARED'), 'shared-value')
-  assert.equal(await read('agent_admin', '', 'SHARED'), 'shared-value')
-  assert.equal(await read('agent_key', 'ada', 'SHARED'), undefined)
+  const read = (by: { reachesGlobalVault?: true }, owner_id: string, name: string) =>
+    secrets.readerFor({ ...by, owner_id })(name)
+  assert.equal(await read({}, 'ada', 'OWN'), 'own-value\n')
+  assert.equal(await read(ofAdmin, 'ada', 'OWN'), 'own-value\n')
+  assert.equal(await read(ofAdmin, 'bo', 'OWN'), undefined)
+  assert.equal(await read(ofAdmin, 'ada', 'SHARED'), 'shared-value')
+  assert.equal(await read(ofAdmin, '', 'SHARED'), 'shared-value')
+  assert.equal(await read({}, 'ada', 'SHARED'), undefined)
 })
 
 test('a changed vault entry counts after 5 s, and a failure is not cached', async () => {
@@ -48,10 +50,9 @@ test('a changed vault entry counts after 5 s, and a failure is not cached', asyn
         return value
       },
     },
-    reachesGlobal: async () => true,
     nowMs: () => now,
   })
-  const read = readerFor({ owner_id: 'ada', agent_id: 'agent_admin' })
+  const read = readerFor({ owner_id: 'ada', ...ofAdmin })
   assert.deepEqual([await read('A'), await read('A'), reads], ['old', 'old', 1])
   value = undefined
   now = 5_000
@@ -63,9 +64,9 @@ test('a changed vault entry counts after 5 s, and a failure is not cached', asyn
 test('the values of a session are those that requests would get', async () => {
   const config = configOf('OWN', 'SHARED', 'OWN', 'NONE', 'BLANK', 'SEALED')
   const session = { owner_id: 'ada', config }
-  assert.deepEqual(await secrets.valuesFor({ ...session, agent_id: 'agent_admin' }), ['own-value', 'shared-value'])
-  assert.deepEqual(await secrets.valuesFor({ ...session, agent_id: 'agent_key' }), ['own-value'])
-  assert.deepEqual(await secrets.valuesFor({ ...session, config: {}, agent_id: 'agent_admin' }), [])
+  assert.deepEqual(await secrets.valuesFor({ ...session, ...ofAdmin }), ['own-value', 'shared-value'])
+  assert.deepEqual(await secrets.valuesFor(session), ['own-value'])
+  assert.deepEqual(await secrets.valuesFor({ ...session, config: {}, ...ofAdmin }), [])
 })
 
 test('a write that names an entry which its agent would not have is a problem of the field', async () => {

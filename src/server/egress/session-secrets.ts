@@ -7,14 +7,12 @@ import { boundSecrets, type ReadSecret } from './secrets.ts'
 
 interface Deps {
   readonly vault: Pick<Vault, 'value'>
-  /** True for an agent that no limited key has set up, which alone reaches global vault entries. Security: L3. */
-  readonly reachesGlobal: (agentId: string) => Promise<boolean>
   readonly nowMs?: () => number
 }
 
 const cacheMs = 5_000
 
-type Owned = Pick<EgressSession, 'owner_id' | 'agent_id' | 'config'>
+type Owned = Pick<EgressSession, 'owner_id' | 'reachesGlobalVault' | 'config'>
 
 /** Whose vault entries count. */
 export interface SecretOwner {
@@ -25,14 +23,14 @@ export interface SecretOwner {
 /** Values of `config.network.secrets`, from the vault of the owner of a session. */
 export type SessionSecrets = ReturnType<typeof createSessionSecrets>
 
-export function createSessionSecrets({ vault, reachesGlobal, nowMs = () => performance.now() }: Deps) {
+export function createSessionSecrets({ vault, nowMs = () => performance.now() }: Deps) {
   const vaultValue = (name: string, { ownerId, mayBeGlobal }: SecretOwner) =>
     vault.value({ name, ownerId: ownerId === '' ? undefined : ownerId, mayBeGlobal })
 
   /** Values are cached for a short time, because programs send many requests. */
-  const readerFor = ({ owner_id: ownerId, agent_id }: Omit<Owned, 'config'>): ReadSecret => {
+  const readerFor = ({ owner_id: ownerId, reachesGlobalVault }: Omit<Owned, 'config'>): ReadSecret => {
     const cached = new Map<string, { readonly value: Promise<string | undefined>; readonly untilMs: number }>()
-    const read = async (name: string) => vaultValue(name, { ownerId, mayBeGlobal: await reachesGlobal(agent_id) })
+    const read = (name: string) => vaultValue(name, { ownerId, mayBeGlobal: reachesGlobalVault === true })
     return name => {
       const found = cached.get(name)
       if (found && found.untilMs > nowMs()) return found.value

@@ -1,4 +1,4 @@
-import { invalid } from '../platform/errors.ts'
+import { timeIn } from './time-range.ts'
 
 type Bound = 'created_at[gt]' | 'created_at[gte]' | 'created_at[lt]' | 'created_at[lte]'
 
@@ -28,8 +28,5 @@ const dateOf = (time: number): Date | undefined => (Number.isFinite(time) ? new 
 
 function timeOf(query: CreatedQuery, field: Bound, laterMs: number): number | undefined {
   const text = query[field]
-  if (text === undefined) return undefined
-  const time = Date.parse(text)
-  if (Number.isNaN(time)) throw invalid(`${field} is not a valid time`)
-  return time + laterMs
+  return text === undefined ? undefined : timeIn(field, text).getTime() + laterMs
 }

@@ -22,6 +22,13 @@ export function timeRangeOf(query: RangeQuery, timezone = 'UTC'): TimeRange {
   return { from, to }
 }
 
+/** Returns the time in a text of the form of `DateTime`. Throws `invalid_request` for one that does not exist, such as month 13. */
+export function timeIn(field: string, text: string): Date {
+  const time = new Date(text)
+  if (Number.isNaN(time.getTime())) throw invalid(`${field} ${JSON.stringify(text)} is not a valid time`)
+  return time
+}
+
 /** Returns a valid IANA zone name unchanged. Throws `invalid_request` for unknown names and for offsets. */
 export function checkTimezone(timezone: string): string {
   try {

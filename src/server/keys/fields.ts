@@ -1,5 +1,6 @@
 import type { ApiKeyWrite } from '../../contract/keys.ts'
 import type { BudgetLimits } from '../budgets/store.ts'
+import { timeIn } from '../http/time-range.ts'
 import { cacheTtlMs } from '../platform/durations.ts'
 import { invalid } from '../platform/errors.ts'
 import type { KeyFields } from './key-row.ts'
@@ -70,12 +71,8 @@ function checkedTools(tools: KeyFields['mcp_tools']): KeyFields['mcp_tools'] {
   return tools
 }
 
-function dateOf(text: string | null | undefined): Date | null | undefined {
-  if (text === undefined || text === null) return text
-  const date = new Date(text)
-  if (Number.isNaN(date.getTime())) throw invalid(`expires_at ${JSON.stringify(text)} is not a valid time`)
-  return date
-}
+const dateOf = (text: string | null | undefined): Date | null | undefined =>
+  typeof text === 'string' ? timeIn('expires_at', text) : text
 
 function checkedCache(cache: KeyFields['cache']): KeyFields['cache'] {
   if (!cache) return null
@@ -88,9 +85,8 @@ function checkedCache(cache: KeyFields['cache']): KeyFields['cache'] {
 const maxLogMs = 90 * 24 * 60 * 60 * 1_000
 
 function checkedEnd(until: string): string {
-  const end = new Date(until)
+  const end = timeIn('log_bodies.until', until)
   const remainingMs = end.getTime() - Date.now()
-  if (Number.isNaN(remainingMs)) throw invalid(`log_bodies.until ${JSON.stringify(until)} is not a valid time`)
   if (remainingMs <= 0) throw invalid('log_bodies.until is in the past; send null to end the recording')
   if (remainingMs > maxLogMs) throw invalid('log_bodies.until is more than 90 days from now')
   return end.toISOString()

@@ -47,6 +47,17 @@ test('content that is not read is skipped, and a form may be empty', async () =>
   assert.deepEqual(await read(`--x--${line}`), [])
 })
 
+test('content is passed on as it arrives, even if each of its lines starts with a boundary', async () => {
+  const size = 1_000
+  const content = `${line}--x is content`.repeat(1_000)
+  const chunks = chunksOf(`${part('name="file"; filename="a"', content)}--x--`, size)
+  const pieces: Buffer[] = []
+  for await (const { content: found } of formParts(chunks, { boundary: 'x', maxBytes: 100_000 }))
+    for await (const piece of found) pieces.push(piece)
+  assert.equal(Buffer.concat(pieces).toString(), content)
+  assert.ok(pieces.every(({ length }) => length <= 2 * size))
+})
+
 const file = part('name="file"; filename="a"', 'content')
 for (const [what, text, options, message] of [
   ['ends in a file', file.slice(0, -4), {}, /truncated: the form has no closing boundary/],

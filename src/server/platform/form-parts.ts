@@ -38,6 +38,8 @@ export async function* formParts(body: AsyncIterable<Buffer>, { boundary, maxByt
   }
 }
 
+const truncated = (): AppError => invalid('request body was truncated: the form has no closing boundary')
+
 async function skip(content: AsyncIterable<Buffer>): Promise<void> {
   for await (const _ of content);
 }
@@ -46,6 +48,8 @@ async function skip(content: AsyncIterable<Buffer>): Promise<void> {
 class Source {
   /** As if the body began with a line end, so that the first boundary is like the others. */
   bytes: Buffer = Buffer.from('\r\n')
+  /** True once the whole body has arrived. */
+  isOver = false
   readonly #chunks: AsyncIterator<Buffer>
   readonly #maxBytes: number
   #received = 0
@@ -58,6 +62,7 @@ class Source {
   /** Waits for more bytes. Returns false at the end of the body. */
   async more(): Promise<boolean> {
     const { done, value } = await this.#chunks.next()
+    this.isOver = done === true
     if (done) return false
     this.#received += value.length
     if (this.#received > this.#maxBytes)
@@ -68,7 +73,7 @@ class Source {
 
   /** Waits for more bytes of an unfinished form. */
   async need(): Promise<void> {
-    if (!(await this.more())) throw invalid('request body was truncated: the form has no closing boundary')
+    if (!(await this.more())) throw truncated()
   }
 
   take(bytes: number): Buffer {
@@ -89,30 +94,42 @@ class Source {
   }
 }
 
-/** Yields the content up to the next boundary, and consumes that boundary without the rest of its line. */
+/** Yields the content up to the next boundary as it arrives, and consumes that boundary without the rest of its line. */
 async function* contentUntil(source: Source, delimiter: Buffer): AsyncGenerator<Buffer> {
-  const tail = delimiter.length + maxPadding
   for (;;) {
-    const at = await delimiterIn(source, delimiter)
-    if (at !== undefined) {
-      if (at > 0) yield source.take(at)
+    const { bytes, isAtBoundary } = contentIn(source, delimiter)
+    // Before the wait, so that lines that only start with a boundary do not pile up in memory.
+    if (bytes > 0) yield source.take(bytes)
+    if (isAtBoundary) {
       source.take(delimiter.length)
       return
     }
-    if (source.bytes.length > tail) yield source.take(source.bytes.length - tail)
-    await source.need()
+    if (source.isOver) throw truncated()
+    await source.more()
   }
 }
 
-/** Returns the offset of a boundary; a longer line that starts with it is content. */
-async function delimiterIn(source: Source, delimiter: Buffer): Promise<number | undefined> {
-  for (let at = source.bytes.indexOf(delimiter); at >= 0; at = source.bytes.indexOf(delimiter, at + 1)) {
-    const after = at + delimiter.length
-    while (source.bytes.length < after + maxPadding && (await source.more()));
-    if (/^(--|[ \t]*\r\n)/.test(source.bytes.toString('latin1', after, after + maxPadding))) return at
-  }
-  return undefined
+interface KnownContent {
+  readonly bytes: number
+  /** True if a boundary follows; false if more bytes must arrive to tell. */
+  readonly isAtBoundary: boolean
 }
+
+/** Returns how much of the arrived bytes is content. */
+function contentIn({ bytes, isOver }: Source, delimiter: Buffer): KnownContent {
+  for (let from = 0; ; from++) {
+    const at = bytes.indexOf(delimiter, from)
+    if (at < 0) return { bytes: Math.max(from, bytes.length - delimiter.length), isAtBoundary: false }
+    const after = at + delimiter.length
+    if (!isOver && bytes.length < after + maxPadding) return { bytes: at, isAtBoundary: false }
+    if (isBoundaryLine(bytes, after)) return { bytes: at, isAtBoundary: true }
+    from = at
+  }
+}
+
+/** False for a longer line that only starts with a boundary. `after` is the offset after that start. */
+const isBoundaryLine = (bytes: Buffer, after: number): boolean =>
+  /^(--|[ \t]*\r\n)/.test(bytes.toString('latin1', after, after + maxPadding))
 
 /** Reports whether the consumed boundary is the last one. */
 async function isLast(source: Source): Promise<boolean> {

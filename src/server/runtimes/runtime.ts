@@ -72,6 +72,8 @@ export interface RunSession {
   /** The agent's `tools`, as sent. */
   readonly tools: unknown
   readonly config: Readonly<Record<string, unknown>>
+  /** Present if no limited key has set the agent's version up, which then reads global vault entries. Security: L3. */
+  readonly reachesGlobalVault?: true
   readonly environment: Readonly<Record<string, unknown>>
   readonly timezone: string | null
   readonly title: string

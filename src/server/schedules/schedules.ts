@@ -189,7 +189,7 @@ export function createSchedules(deps: Deps) {
 
     async runs(id: string, caller: Caller, page: RunsOf): Promise<ScheduleRun[]> {
       await find(id, caller)
-      if (page.after !== undefined && !/^\d{1,16}$/.test(page.after)) throw invalidCursor()
+      if (page.after !== undefined && !/^\d{1,15}$/.test(page.after)) throw invalidCursor()
       return store.runs(id, { before: page.after, limit: page.limit, state: page.state })
     },
   }

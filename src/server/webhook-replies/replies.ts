@@ -3,6 +3,7 @@ import type { PoolClient } from 'pg'
 import type { Agent } from '../../contract/agents.ts'
 import type { WebhookReply } from '../../contract/webhook-replies.ts'
 import type { WebhookConfig } from '../../contract/webhooks.ts'
+import type { AgentStore } from '../agents/store.ts'
 import type { Caller } from '../http/caller.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
@@ -22,6 +23,7 @@ interface Deps {
   /** Checks the hosts of `config.webhook.reply.url`. */
   readonly outbound: () => Pick<Outbound, 'lists'>
   readonly answerOf: AnswerOf
+  readonly agents: { within(client: PoolClient): Pick<AgentStore, 'version'> }
   /** Returns the tool call of an approval that is still pending, with its signed link where links are sent. */
   readonly openApproval: (id: string) => Promise<{ name: string; url: string | undefined } | undefined>
   readonly log: Pick<Log, 'warn'>
@@ -93,6 +95,7 @@ export function createWebhookReplies(deps: Deps) {
       if (!settings.reply || !type) return
       const { secret_key, url } = settings.reply
       const target = targetOf(type, url, prompt.payload)
+      const version = await deps.agents.within(on).version(agent.id, agent.version)
       const to = {
         prompt_id: prompt.promptId,
         session_id: prompt.sessionId,
@@ -102,7 +105,7 @@ export function createWebhookReplies(deps: Deps) {
         type,
         secret_key,
         // Otherwise a key with limits could have any global entry sent.
-        may_be_global: agent.run_as_key_id === null,
+        may_be_global: version?.agent.run_as_key_id === null,
       }
       if (typeof target !== 'string') return store.expect(on, { ...to, target })
       const none = { id: newId('rpl'), kind: 'answer', subject: prompt.promptId, reason: target } as const

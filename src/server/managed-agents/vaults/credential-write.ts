@@ -1,4 +1,5 @@
 import type { CredentialAuthUpdate, CredentialAuthWrite } from '../../../contract/managed-vaults.ts'
+import { timeIn } from '../../http/time-range.ts'
 import { invalid } from '../../platform/errors.ts'
 import type { CredentialRow } from './vault-store.ts'
 
@@ -26,7 +27,7 @@ export function newSecret(auth: CredentialAuthWrite): NewSecret {
       return { type: auth.type, mcp_server_url: addressOf(auth.mcp_server_url), expires_at: null, token: auth.token }
     case 'mcp_oauth': {
       if (auth.refresh) throw noRefresh()
-      const expires_at = auth.expires_at ? new Date(auth.expires_at) : null
+      const expires_at = auth.expires_at ? timeIn('auth.expires_at', auth.expires_at) : null
       return { type: auth.type, mcp_server_url: addressOf(auth.mcp_server_url), expires_at, token: auth.access_token }
     }
   }
@@ -43,7 +44,10 @@ export function changedSecret(
   if (auth.type === 'static_bearer') return { token: auth.token ?? undefined }
   if (auth.refresh) throw noRefresh()
   const { expires_at: end } = auth
-  return { token: auth.access_token ?? undefined, expires_at: typeof end === 'string' ? new Date(end) : end }
+  return {
+    token: auth.access_token ?? undefined,
+    expires_at: typeof end === 'string' ? timeIn('auth.expires_at', end) : end,
+  }
 }
 
 /** Returns an address in the form in which those of agents are compared with it; unchanged if it is none. */

@@ -1,11 +1,12 @@
 import type { AgentStore } from '../../agents/store.ts'
+import type { StoredAgent } from '../../agents/stored-agent.ts'
 import { AppError } from '../../platform/errors.ts'
 import { failed, noCapabilities, type RunSession, type Runtime } from '../../runtimes/runtime.ts'
 import { withOverrides } from '../agent-overrides.ts'
 import { type RunRow, refsOf } from '../session-row.ts'
 
 /** Returns the session's own fields, and those of the agent version that it runs. */
-const toRunSession = (row: RunRow, { system, skills, tools, config }: AgentParts): RunSession => ({
+const toRunSession = (row: RunRow, { system, skills, tools, config, run_as_key_id }: AgentParts): RunSession => ({
   id: row.id,
   owner_id: row.owner_id,
   agent_id: row.agent_id,
@@ -13,15 +14,16 @@ const toRunSession = (row: RunRow, { system, skills, tools, config }: AgentParts
   skills,
   tools,
   config,
+  ...(run_as_key_id === null && { reachesGlobalVault: true }),
   environment: row.environment,
   timezone: row.timezone,
   title: row.title,
   refs: refsOf(row),
 })
 
-type AgentParts = Pick<RunSession, 'system' | 'skills' | 'tools' | 'config'>
+type AgentParts = Pick<RunSession, 'system' | 'skills' | 'tools' | 'config'> & Pick<StoredAgent, 'run_as_key_id'>
 
-const noAgent: AgentParts = { system: '', skills: [], tools: {}, config: {} }
+const noAgent: AgentParts = { system: '', skills: [], tools: {}, config: {}, run_as_key_id: null }
 
 /** Reads the agent version of a session, with the overrides of the session, and returns the session as a runtime sees it. */
 export async function runSessionOf(row: RunRow, agents: Pick<AgentStore, 'version'>): Promise<RunSession> {

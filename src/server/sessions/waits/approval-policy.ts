@@ -21,6 +21,10 @@ const unattendedApprovers = ['admin', 'link'] as const
 /** True for a session that a webhook or a schedule has started: no person saw its prompt. */
 const isUnattended = ({ source }: RunSession['environment']): boolean => source === 'webhook' || source === 'schedule'
 
+/** Returns the environment of a session that the agent of this one calls: no person saw its prompt either. */
+export const environmentOfCalled = (environment: RunSession['environment']): RunSession['environment'] =>
+  isUnattended(environment) ? { source: environment['source'] } : {}
+
 /**
  * Returns the policy of `config.approvals`. Default: 24 h, and every caller who may see the session; only admins and
  * holders of the link when a webhook or a schedule has started it. Security: S37.

@@ -22,6 +22,7 @@ import {
 import type { Creation, Started } from '../creation.ts'
 import { type EventLog, FenceLost, type Writer, whileLeased } from '../log/event-log.ts'
 import type { SessionStore } from '../session-store.ts'
+import { environmentOfCalled } from './approval-policy.ts'
 import type { StoredSubagentCall, SubagentStore } from './subagent-store.ts'
 
 interface Deps {
@@ -87,6 +88,7 @@ export function createSubagents(deps: Deps) {
         body: {
           agent_id: call.agent_id,
           prompt,
+          environment: environmentOfCalled(run.session.environment),
           ...(version !== undefined && { agent_version: version }),
           ...(run.session.timezone !== null && { timezone: run.session.timezone }),
         },
