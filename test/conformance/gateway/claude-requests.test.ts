@@ -130,6 +130,7 @@ for (const [protocol, upstreamModel, takesForced] of [
   ['anthropic-messages', 'claude-opus-5', true],
   ['anthropic-messages', 'claude-fable-5-1', false],
   ['anthropic-messages', 'claude-opus-5-5', false],
+  ['anthropic-messages', 'claude-haiku-5-5', true],
   ['bedrock-converse', 'anthropic.claude-opus-5-v1:0', true],
   ['bedrock-converse', 'anthropic.claude-fable-5-1-v1:0', false],
 ] as const) {
@@ -143,6 +144,23 @@ for (const [protocol, upstreamModel, takesForced] of [
       assert.equal(degraded.includes('tool_choice=auto'), !takesForced, degraded)
       assert.equal(degraded.includes('reasoning_effort=thinking_off'), takesForced, degraded)
     }
+  })
+}
+
+for (const [upstreamModel, settings, reported] of [
+  ['claude-haiku-5-5', { thinking: { type: 'disabled' } }, ''],
+  ['claude-sonnet-5-5', { thinking: { type: 'between_tools' } }, 'reasoning_effort=between_tools'],
+  ['claude-opus-5-5', { output_config: { effort: 'low' } }, 'reasoning_effort=low_effort'],
+] as const) {
+  test(`K7, chat on anthropic-messages: without effort ${upstreamModel} thinks as little as it can`, async t => {
+    const { post, sent } = await startPair(t, 'anthropic-messages', { script: [{}], changes: { upstreamModel } })
+    const response = await post({ messages: words, reasoning_effort: 'none' }, chat)
+    const { thinking, output_config } = sent()
+    assert.deepEqual(
+      { ...(thinking !== undefined && { thinking }), ...(output_config !== undefined && { output_config }) },
+      settings,
+    )
+    assert.equal(response.headers.get('x-switchyard-degraded') ?? '', reported)
   })
 }
 

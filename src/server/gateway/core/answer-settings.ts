@@ -48,6 +48,17 @@ export function withPossibleChoice(request: CanonicalRequest, { target, note }: 
   return { ...request, tool_choice: { type: 'auto', ...others } }
 }
 
+/** Returns the request with as little thinking as the model can be set to, where it rejects `disabled`. */
+export function withLeastThinking(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
+  const { thinking, output_config: config, ...others } = request
+  if (recordOf(thinking)['type'] !== 'disabled' || !isClaude(target)) return request
+  const { noThinking } = traitsOf(baseModelOf(target))
+  if (noThinking !== 'between_tools' && noThinking !== 'low_effort') return request
+  note('thinking', noThinking)
+  if (noThinking === 'between_tools') return { ...request, thinking: { type: noThinking } }
+  return { ...others, output_config: { effort: 'low', ...recordOf(config) } }
+}
+
 /** Returns the maximum of a sampling setting. OpenAI's formats and Gemini accept temperatures up to 2. */
 function maxOf(name: 'temperature' | 'top_p' | 'top_k', protocol: Target['protocol']): number {
   if (name === 'top_k') return Number.POSITIVE_INFINITY

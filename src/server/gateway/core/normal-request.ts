@@ -3,7 +3,13 @@ import { isAnthropicFormat } from '../../config/protocols.ts'
 import { isRecord, recordOf, textOf, withEntries } from '../../platform/json.ts'
 import { withBreakpoint } from '../formats/shared/extras.ts'
 import { takesCacheBreakpoints } from '../formats/shared/model-traits.ts'
-import { withinAnswerLimit, withinCapabilities, withinSamplingRanges, withPossibleChoice } from './answer-settings.ts'
+import {
+  withinAnswerLimit,
+  withinCapabilities,
+  withinSamplingRanges,
+  withLeastThinking,
+  withPossibleChoice,
+} from './answer-settings.ts'
 import type { Target } from './call.ts'
 import { withClaudeSchema } from './claude-schema.ts'
 import { withClientTools } from './client-tools.ts'
@@ -42,6 +48,7 @@ const steps: readonly Step[] = [
   withObjectSchemas,
   withPossibleChoice,
   withinCapabilities,
+  withLeastThinking,
   withoutForeignThinking,
   withPossibleThinking,
   withMatchedCalls,

@@ -13,8 +13,11 @@ export interface ModelTraits {
   readonly takesForcedChoice: boolean
   /** `adaptive` models choose their thinking budget; `budget` models need a number of tokens. */
   readonly thinking: 'adaptive' | 'budget'
-  /** How thinking is turned off: some models need `disabled`, others reject it and need the field left out. */
-  readonly noThinking: 'disabled' | 'omitted'
+  /**
+   * How thinking is turned off: models that think by default need `disabled` or `between_tools`, or think always, with
+   * `low_effort` at the least; for others the field is left out.
+   */
+  readonly noThinking: 'disabled' | 'between_tools' | 'low_effort' | 'omitted'
   readonly efforts: readonly string[]
 }
 
@@ -33,8 +36,8 @@ const otherModels: ModelTraits = {
 
 /**
  * Returns the traits of a model by its name. Claude rejects temperature with top_p from 4.1, needs a thinking budget
- * before 4.6, rejects prefills from 4.6 and sampling settings from 4.7, thinks by default from 5, and rejects forced
- * calls from 5.1. Source: Anthropic's migration guides.
+ * before 4.6, rejects prefills from 4.6 and sampling settings from 4.7, thinks by default from 5, and except for Haiku
+ * rejects forced calls from 5.1. Source: Anthropic's migration guides.
  */
 export function traitsOf(model: string): ModelTraits {
   const version = claudeVersion(model)
@@ -42,16 +45,21 @@ export function traitsOf(model: string): ModelTraits {
   const known = {
     takesTemperatureWithTopP: version < 4.1,
     takesPrefill: version < 4.6,
-    takesForcedChoice: version < 5.1,
+    takesForcedChoice: version < 5.1 || model.includes('haiku'),
   }
   if (version < 4.6) return { ...known, takesSampling: true, thinking: 'budget', noThinking: 'omitted', efforts: [] }
   if (version < 4.7) {
     const efforts = ['low', 'medium', 'high', 'max']
     return { ...known, takesSampling: true, thinking: 'adaptive', noThinking: 'omitted', efforts }
   }
-  const canDisable = version >= 5 && /opus|sonnet|haiku/.test(model)
-  const noThinking = canDisable ? 'disabled' : 'omitted'
+  const noThinking = noThinkingOf(model, version)
   return { ...known, takesSampling: false, thinking: 'adaptive', noThinking, efforts: allEfforts }
+}
+
+function noThinkingOf(model: string, version: number): ModelTraits['noThinking'] {
+  if (version < 5) return 'omitted'
+  if (model.includes('haiku') || (version < 5.5 && /opus|sonnet/.test(model))) return 'disabled'
+  return model.includes('sonnet') ? 'between_tools' : 'low_effort'
 }
 
 /**

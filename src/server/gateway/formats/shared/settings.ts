@@ -118,7 +118,7 @@ interface Reasoning {
 /** Returns `thinking` and `output_config.effort` in Anthropic's format, if the model accepts them. */
 function reasoningFor({ effort, budget, showsThinking, isForced }: ReasoningSettings, rules: Rules): Reasoning {
   const { traits, note } = rules
-  if (effort === 'none') return traits.noThinking === 'disabled' ? { thinking: { type: 'disabled' } } : {}
+  if (effort === 'none') return traits.noThinking === 'omitted' ? {} : { thinking: { type: 'disabled' } }
   if (isAbsent(effort) && !showsThinking) return {}
   const level = isAbsent(effort) ? undefined : nearestEffort(effort, traits, note)
   if (isForced && traits.takesForcedChoice) {
