@@ -137,7 +137,7 @@ for (const [protocol, upstreamModel, takesForced] of [
   test(`M7, chat on ${protocol}: a forced call is ${takesForced ? 'forced' : 'left'} to ${upstreamModel}`, async t => {
     const { post, sentText } = await startPair(t, protocol, { script: [{}], changes: { upstreamModel } })
     const { tools } = marked
-    for (const tool_choice of ['required', forced]) {
+    for (const tool_choice of ['required', 'any', forced]) {
       const response = await post({ messages: words, tools, tool_choice, reasoning_effort: 'low' }, chat)
       const degraded = response.headers.get('x-switchyard-degraded') ?? ''
       assert.equal(/"(tool_choice|toolChoice)":\{("type":)?"(any|tool)"/.test(sentText()), takesForced, sentText())

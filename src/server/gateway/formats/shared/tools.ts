@@ -84,7 +84,7 @@ export function customDescription(description: unknown, grammar: Json): string {
 }
 
 interface Choice {
-  /** `auto`, `none`, `required` or an object; undefined when the request does not choose. */
+  /** `auto`, `none`, `required`, `any` or an object; undefined when the request does not choose. */
   readonly choice: unknown
   /** Name sent to the model, when the choice selects a tool. */
   readonly named: string | undefined
@@ -98,7 +98,8 @@ export function toolChoice({ choice, named, isParallel, hasTools }: Choice): Jso
   const serial = isParallel ? {} : { disable_parallel_tool_use: true }
   if (choice === 'none') return { tool_choice: { type: 'none' } }
   if (named !== undefined) return { tool_choice: { type: 'tool', name: named, ...serial } }
-  if (choice === 'required') return { tool_choice: { type: 'any', ...serial } }
+  // Mistral's API calls it `any`.
+  if (choice === 'required' || choice === 'any') return { tool_choice: { type: 'any', ...serial } }
   return choice === 'auto' || !isParallel ? { tool_choice: { type: 'auto', ...serial } } : {}
 }
 
