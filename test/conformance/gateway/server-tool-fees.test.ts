@@ -110,6 +110,47 @@ for (const [upstreamModel, type, cost] of [
   })
 }
 
+for (const [upstreamModel, tool, cost] of [
+  // 100 tokens of text at 5, 900 of images at 10, and 1,000 of output at 40 dollars per million.
+  ['gpt-5.5', { model: 'gpt-image-1' }, '0.0495'],
+  // 5, 8 and 30 dollars.
+  ['gpt-5.5', { model: 'gpt-image-2' }, '0.0377'],
+  ['gpt-5.5', {}, '0.0495'],
+] as const) {
+  test(`F11: images of OpenAI’s tool cost ${cost} with ${JSON.stringify(tool)}, streamed or not`, async t => {
+    const counts = { input_tokens: 1, output_tokens: 1, total_tokens: 2 }
+    const tool_usage = {
+      image_gen: {
+        input_tokens: 1_000,
+        input_tokens_details: { text_tokens: 100, image_tokens: 900 },
+        output_tokens: 1_000,
+        output_tokens_details: { text_tokens: 0, image_tokens: 1_000 },
+      },
+    }
+    const image = { id: 'ig_1', type: 'image_generation_call', status: 'completed', result: 'A'.repeat(300_000) }
+    const tools = [
+      { type: 'image_generation', ...tool },
+      { type: 'function', name: 'f', description: 'x'.repeat(40_000) },
+    ]
+    const rest = { object: 'response', status: 'completed', output: [image], tool_usage, tools, usage: counts }
+    const response = { id: 'r', ...rest }
+    const ended = `event: response.completed\ndata: ${JSON.stringify({ type: 'response.completed', response })}\n\n`
+    const { post, app } = await startPair(t, 'openai-responses', {
+      script: [{ body: JSON.stringify(response) }, { body: ended, headers: { 'content-type': 'text/event-stream' } }],
+      changes: { ...free, upstreamModel },
+    })
+    for (const stream of [false, true])
+      await (await post({ ...clients['/v1/responses'], tools, stream }, { path: '/v1/responses' })).text()
+    await app.bookedCalls(2)
+    for (const { cost_usd, rates } of app.booked)
+      assert.deepEqual(
+        [cost_usd, Object.keys(rates ?? {}).filter(name => name.startsWith('image_'))],
+        [cost, imageRates],
+      )
+  })
+}
+const imageRates = ['image_input', 'image_token', 'image_output']
+
 test('F11: a client of Anthropic’s format reads how often another model has searched', async t => {
   for (const protocol of ['openai-responses', 'gemini'] as const) {
     const { request: ask } = await startPair(t, protocol, { script: [{ usage }] })

@@ -12,9 +12,12 @@ interface SplitterOptions {
 }
 
 const defaultMaxBytes = 64 * 1024
-/** Bytes that are kept of a longer frame: its name is at the start, and OpenAI's usage near the end. */
+/**
+ * Bytes that are kept of a longer frame: its name is at the start, and OpenAI's usage near the end, partly before the
+ * list of tools.
+ */
 const headBytes = 256
-const tailBytes = 16 * 1024
+const tailBytes = 64 * 1024
 const nothing = Buffer.alloc(0)
 const byteOrderMark = Buffer.from('\uFEFF')
 

@@ -283,8 +283,8 @@ const streams: readonly (readonly [string, Kind, string, object])[] = [
   [
     'Responses whose last event is longer than the frame buffer',
     'responses',
-    `${event('response.web_search_call.completed').repeat(2)}${event('response.output_text.delta', { delta: 'a' })}${event('response.completed', { response: { id: 'r', instructions: 'x'.repeat(300_000), usage: ofResponse, metadata: {} } })}`,
-    { usage: statedByResponse, stopReason: 'completed', outcome: 'completed' },
+    `${event('response.web_search_call.completed').repeat(2)}${event('response.output_text.delta', { delta: 'a' })}${event('response.completed', { response: { id: 'r', instructions: 'x'.repeat(300_000), service_tier: 'flex', usage: ofResponse, metadata: {} } })}`,
+    { usage: { ...statedByResponse, tier: 'flex' }, stopReason: 'completed', outcome: 'completed' },
   ],
 ]
 
@@ -295,7 +295,7 @@ for (const [what, kind, body, expected] of streams) {
     assert.equal(text, body)
     const { usage, stopReason, outcome } = ending as Outcome
     if (!what.includes('longer')) assert.deepEqual({ usage, stopReason, outcome }, expected)
-    else assert.deepEqual(usage, statedByResponse)
+    else assert.deepEqual(usage, { ...statedByResponse, tier: 'flex' })
   })
 }
 

@@ -1,4 +1,4 @@
-import { isRecord, jsonOr, recordOf } from '../../platform/json.ts'
+import { isRecord, type Json, jsonOr, recordOf } from '../../platform/json.ts'
 import { dataOf } from '../bytes/event-frames.ts'
 import { responsesUsageIn } from '../tokens/stated-usage.ts'
 import { faultOf, stopReasonOf } from './answers.ts'
@@ -30,7 +30,7 @@ class ResponsesTap extends StreamTap {
   #onEnding(name: string, frame: Buffer): void {
     const response = dataOf(frame)?.['response']
     // The event repeats the whole response. If it is too long to buffer, its usage is near the end.
-    const ended = isRecord(response) ? response : { usage: lastUsage(frame) }
+    const ended = isRecord(response) ? response : countsNearEnd(frame)
     const update = responsesUsageIn(ended)
     this.counts = { ...this.counts, ...(Array.isArray(ended['output']) && noCalls), ...update }
     this.hasFinalCount ||= update.output_tokens !== undefined
@@ -87,11 +87,26 @@ function typeOf(frame: Buffer): string | undefined {
   return typeof type === 'string' ? type : undefined
 }
 
-/** Returns the last `usage` object of a text whose middle is missing. */
-function lastUsage(frame: Buffer): unknown {
-  const at = frame.lastIndexOf('"usage":')
+const countsNearEnd = (frame: Buffer): Json => ({
+  usage: lastObject(frame, 'usage'),
+  tool_usage: lastObject(frame, 'tool_usage'),
+  service_tier: lastTier(frame),
+})
+
+const tierKey = '"service_tier":'
+
+function lastTier(frame: Buffer): string | undefined {
+  const at = frame.lastIndexOf(tierKey)
+  const start = at + tierKey.length
+  return at < 0 ? undefined : /^\s*"(\w+)"/.exec(frame.toString('latin1', start, start + 64))?.[1]
+}
+
+/** Returns the last object of that name in a text whose middle is missing. */
+function lastObject(frame: Buffer, name: string): unknown {
+  const key = `"${name}":`
+  const at = frame.lastIndexOf(key)
   if (at < 0) return undefined
-  const text = frame.toString('utf8', at + '"usage":'.length)
+  const text = frame.toString('utf8', at + key.length)
   // Usage holds nested objects, but no strings, so counting brackets is enough.
   let depth = 0
   for (let place = 0; place < text.length; place++) {

@@ -8,7 +8,7 @@ import type { CallKind, DeployedModel } from '../core/call.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { createPriceBook } from './price-book.ts'
 import { factsInTier, tierFields } from './service-tier.ts'
-import { tokenChargeOf } from './unit-prices.ts'
+import { tokenChargeOf } from './token-charge.ts'
 
 const { factsOf } = createPriceBook({ imported: {} })
 const modelAt = (provider: string, upstreamModel: string): DeployedModel => ({

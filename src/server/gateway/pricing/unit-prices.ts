@@ -1,11 +1,9 @@
 import { picoDollarsOf, usdOf } from '../../platform/usd.ts'
-import { baseModelOf, type Call, type DeployedModel, type EndpointKind, type Unit, type Units } from '../core/call.ts'
+import { baseModelOf, type DeployedModel, type EndpointKind, type Unit, type Units } from '../core/call.ts'
 import { endpoints } from '../endpoints/table.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 import { costOf, picoOf } from './cost.ts'
 import type { ModelPrice } from './price-book.ts'
-import { priceInTier } from './service-tier.ts'
-import { toolCallsOf, toolChargeOf } from './tool-fees.ts'
 
 /** US dollars per unit. */
 type UnitRates = Readonly<Partial<Record<Unit, number>>>
@@ -104,26 +102,8 @@ export function chargeOf({ kind, model, image, usage, units, price }: Used): Cha
   }
 }
 
-interface UsedTokens {
-  readonly call: Pick<Call, 'kind' | 'body'>
-  readonly target: DeployedModel
-  readonly usage: TokenCounts
-  readonly price: ModelPrice | undefined
-}
-
-/** Returns the charge of a call for tokens and for tools that the provider ran. */
-export function tokenChargeOf({ call, target, usage, price: usual }: UsedTokens): Charge {
-  if (!usual) return noCharge
-  const price = priceInTier(usual, target, { call, stated: usage.tier })
-  const { pico, rates } = toolChargeOf(target, toolCallsOf(usage, call))
-  return {
-    costUsd: sumUsd(costOf(price.rates, usage), pico),
-    rates: pico === 0n ? price.applied(usage) : { ...price.applied(usage), ...rates },
-    priceSource: price.label,
-  }
-}
-
-const noCharge: Charge = { costUsd: undefined, rates: undefined, priceSource: undefined }
+/** Charge of a call without a known price. */
+export const noCharge: Charge = { costUsd: undefined, rates: undefined, priceSource: undefined }
 const surchargedTokens = ['audio_token', 'image_token'] as const
 
 const sumUsd = (usd: string | undefined, more: bigint): string | undefined => {

@@ -81,9 +81,19 @@ export function responsesUsageOf(usage: unknown, output: unknown): UsageUpdate {
   }
 }
 
-/** Returns the counts in an OpenAI response, with its tier; empty without usage. */
-export const responsesUsageIn = ({ usage, output, service_tier: tier }: Json): UsageUpdate =>
-  isRecord(usage) ? { ...responsesUsageOf(usage, output), ...tierIn(tier) } : {}
+/** Returns the counts in an OpenAI response, with its tier and generated images; empty without usage. */
+export const responsesUsageIn = ({ usage, output, service_tier: tier, tool_usage: used }: Json): UsageUpdate =>
+  isRecord(usage) ? { ...responsesUsageOf(usage, output), ...tierIn(tier), ...imagesIn(used) } : {}
+
+/** Returns the tokens of generated images in the `tool_usage` of a response; empty without images. */
+function imagesIn(used: unknown): UsageUpdate {
+  const stated = recordOf(recordOf(used)['image_gen'])
+  const output = tokenCount(stated['output_tokens'])
+  if (!output) return {}
+  const input = tokenCount(stated['input_tokens']) ?? 0
+  const inputImages = tokenCount(recordOf(stated['input_tokens_details'])['image_tokens']) ?? 0
+  return { images: { input, inputImages, output } }
+}
 
 /** Counts the calls in an output that OpenAI charges a fee for. */
 function providerCallsIn(output: unknown): UsageUpdate {

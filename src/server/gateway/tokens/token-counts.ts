@@ -1,5 +1,13 @@
 import { isRecord, type Json } from '../../platform/json.ts'
 
+/** Tokens of images that a tool of the provider generated. They are charged at the price of an image model. */
+export interface ImageTokens {
+  readonly input: number
+  /** Part of the input. */
+  readonly inputImages: number
+  readonly output: number
+}
+
 /** Tokens of a call in Anthropic's split: input, cache reads and cache writes do not overlap. */
 export interface TokenCounts {
   readonly input_tokens: number
@@ -19,6 +27,7 @@ export interface TokenCounts {
   readonly estimated: boolean
   /** Tier that served the call, where the upstream states it: `service_tier` of OpenAI, `speed` of Anthropic. */
   readonly tier?: string
+  readonly images?: ImageTokens
 }
 
 export const noTokens: TokenCounts = {

@@ -101,8 +101,10 @@ function settingsOf(request: Json, isForced: boolean): Settings {
   }
 }
 
-/** Rejects references to stored data, and background responses. */
+/** Rejects instructions that are not text, references to stored data, and background responses. */
 function checkServable(request: Json): void {
+  if (!isAbsent(request['instructions']) && typeof request['instructions'] !== 'string')
+    throw invalid('instructions must be a string')
   for (const field of ['previous_response_id', 'conversation', 'prompt']) {
     if (!isAbsent(request[field])) throw invalid(`${field} is not supported; send the whole input instead`)
   }

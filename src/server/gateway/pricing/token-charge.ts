@@ -1,0 +1,31 @@
+import { picoDollarsOf, usdOf } from '../../platform/usd.ts'
+import type { Call, DeployedModel } from '../core/call.ts'
+import type { TokenCounts } from '../tokens/token-counts.ts'
+import { costOf } from './cost.ts'
+import { imageToolCharge } from './image-tool.ts'
+import type { ModelPrice } from './price-book.ts'
+import { priceInTier } from './service-tier.ts'
+import { toolCallsOf, toolChargeOf } from './tool-fees.ts'
+import { type Charge, noCharge } from './unit-prices.ts'
+
+interface UsedTokens {
+  readonly call: Pick<Call, 'kind' | 'body'>
+  readonly target: DeployedModel
+  readonly usage: TokenCounts
+  readonly price: ModelPrice | undefined
+}
+
+/** Returns the charge of a call for tokens and for tools that the provider ran. */
+export function tokenChargeOf({ call, target, usage, price: usual }: UsedTokens): Charge {
+  if (!usual) return noCharge
+  const price = priceInTier(usual, target, { call, stated: usage.tier })
+  const tools = toolChargeOf(target, toolCallsOf(usage, call))
+  const images = imageToolCharge(target, call, usage.images)
+  const more = tools.pico + images.pico
+  const costUsd = costOf(price.rates, usage)
+  return {
+    costUsd: costUsd === undefined || more === 0n ? costUsd : usdOf(picoDollarsOf(costUsd) + more),
+    rates: more === 0n ? price.applied(usage) : { ...price.applied(usage), ...tools.rates, ...images.rates },
+    priceSource: price.label,
+  }
+}
