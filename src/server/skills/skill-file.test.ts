@@ -51,3 +51,8 @@ for (const [guarantee, text, message] of rejected) {
     )
   })
 }
+
+test('keys that are nested hundreds of times in other fields are read in time', () => {
+  const text = `---\nname: terse\n${'? '.repeat(500)}x\n---\nBe terse.`
+  assert.deepEqual(readSkillFile(text), { name: 'terse', description: null, content: 'Be terse.' })
+})

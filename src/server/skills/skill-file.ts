@@ -29,10 +29,11 @@ export function readSkillFile(text: string): SkillFields {
   return { name, description, content }
 }
 
-function membersOf(front: string): Readonly<Record<string, unknown>> {
+function membersOf(front: string): { readonly name: unknown; readonly description: unknown } {
   try {
-    const value: unknown = parse(front, { maxAliasCount: 10 })
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+    // As maps: names of object members are texts, and that of a nested key takes exponential time.
+    const value: unknown = parse(front, { maxAliasCount: 10, mapAsMap: true, logLevel: 'error' })
+    if (value instanceof Map) return { name: value.get('name'), description: value.get('description') }
   } catch (error) {
     const at = error instanceof YAMLParseError ? ` at line ${(error.linePos?.[0].line ?? 0) + 1}` : ''
     throw new AppError('invalid_request', `text: front matter is not valid YAML${at}`, { cause: error })
