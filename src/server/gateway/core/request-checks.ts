@@ -53,8 +53,8 @@ export const checksOf: Readonly<Record<Exclude<CallKind, `gemini${string}` | Bed
     allowsNull: true,
     maxTokensOf(body) {
       checkList(body, 'messages')
-      const older = optionalLimit(body, 'max_tokens')
-      return optionalLimit(body, 'max_completion_tokens') ?? older ?? 0
+      // Servers differ in which limit they read, and budgets reserve by it.
+      return Math.max(optionalLimit(body, 'max_completion_tokens') ?? 0, optionalLimit(body, 'max_tokens') ?? 0)
     },
   },
   responses: {
