@@ -123,6 +123,11 @@ test('openai on a model of another format: a response continues from one that wa
     ],
   })
   assert.match(lastSent(), /Nice to meet you\./)
+  const long = await client.responses.create({ model, input: saying({ text: 'x'.repeat(300_000) }) })
+  const referring = (count: number, id: string) =>
+    client.responses.create({ model, input: Array.from({ length: count }, () => ({ type: 'item_reference', id })) })
+  await assert.rejects(referring(200, long.output[0]?.id ?? ''), /413 input: with the referenced items it is larger/)
+  await assert.rejects(referring(20_000, `msg_${'0'.repeat(16)}_0`), /400 input\.0: item references are not supported/)
 
   await client.responses.delete(first.id)
   await assert.rejects(client.responses.retrieve(first.id), isGone)

@@ -35,6 +35,9 @@ export interface Answered {
   readonly upstreamId: string | null
 }
 
+/** Ids that the database stores. A response with any other one is continued from its content. */
+const usableId = /^[\x21-\x7e]{1,500}$/
+
 const noEnd: ResponseError = {
   code: 'server_error',
   message: 'the upstream ended the stream before the response was complete',
@@ -127,7 +130,8 @@ export class AnswerSink implements Sink {
   }
 
   #noteId({ id }: Json): void {
-    this.#upstreamId ??= textIn(id)
+    const given = textIn(id)
+    if (given !== undefined && usableId.test(given)) this.#upstreamId ??= given
   }
 
   /** The key of a run is random, so that no other text contains it. */

@@ -113,3 +113,19 @@ test('responses of a replica that stops run again on another one, unless a reade
   assert.deepEqual(await statuses(), ['completed', 'completed', 'failed'])
   assert.deepEqual(again.toSorted(), ['silent', 'whole'])
 })
+
+test('an answer whose id cannot be stored ends its response, and is not called for again', async () => {
+  const name = await queued('odd', false)
+  let calls = 0
+  const runner = replica('odd', async (call, sink) => {
+    calls++
+    call.onAdmitted?.()
+    sink.head(200, { 'content-type': 'application/json', 'x-switchyard-deployment': 'd' })
+    sink.end(Buffer.from(JSON.stringify({ id: 'resp_\0', status: 'completed', output: [] })))
+    return { ...unsentOutcome, outcome: 'completed' }
+  })
+  runner.start()
+  await eventually(async () => !isOpen((await store.find(name))?.status ?? ''), patience)
+  assert.deepEqual([(await store.find(name))?.status, calls], ['completed', 1])
+  await runner.stop()
+})

@@ -53,6 +53,13 @@ export function createStoredResponses({ store, cipher, log }: Deps) {
       return row && decrypted(row)
     },
 
+    /** Returns the output items of those of the responses that exist, by their ids. Throws `payload_too_large` above 32 MiB. */
+    async outputs(principal: string, ids: readonly string[]): Promise<ReadonlyMap<unknown, Json>> {
+      await Promise.all(ids.map(id => settled({ principal, id })))
+      const outputs = (await store.contents(principal, ids)).map(row => recordsOf(decrypted(row).response['output']))
+      return new Map(outputs.flat().map(item => [item['id'], item]))
+    },
+
     /**
      * Returns the items of the chain up to this response, oldest first, from its last compaction on; undefined when an
      * earlier response is missing.

@@ -1,5 +1,5 @@
 import { AppError, invalid } from '../../platform/errors.ts'
-import { type Json, recordsOf } from '../../platform/json.ts'
+import type { Json } from '../../platform/json.ts'
 import { editTopLevel } from '../bytes/body-edit.ts'
 import type { Call } from '../core/call.ts'
 import { readRequest } from '../core/request.ts'
@@ -7,11 +7,11 @@ import { isPassthrough } from '../format-adapters.ts'
 import type { Gateway } from '../gateway.ts'
 import type { StoredResponses } from './contents.ts'
 import { inputItems } from './request.ts'
-import type { ResponseRow } from './store.ts'
+import { maxChainBytes, type ResponseRow } from './store.ts'
 
 interface Deps {
   readonly gateway: Pick<Gateway, 'served'>
-  readonly stored: Pick<StoredResponses, 'find' | 'items' | 'content'>
+  readonly stored: Pick<StoredResponses, 'find' | 'items' | 'outputs'>
   /** `client`: contents are stored unless a request sets `store` to false. */
   readonly storePolicy: () => 'client' | 'never'
 }
@@ -75,16 +75,15 @@ export function createPreparation({ gateway, stored, storePolicy }: Deps): Prepa
   /** Replaces references to items of stored responses by the items. Other references may be the upstream's and stay. */
   const withItems = async (call: Call): Promise<Call> => {
     if (!call.body.includes('"item_reference"')) return call
-    const input = await Promise.all(inputItems(call.body).map(item => itemFor(item, call.caller.principal)))
+    const items = inputItems(call.body)
+    const ids = [...new Set(items.map(responseReferredTo).filter(id => id !== undefined))]
+    if (ids.length === 0) return call
+    if (ids.length > maxReferred)
+      throw invalid(`input refers to items of more than ${maxReferred} responses; send the items themselves`)
+    const outputs = await stored.outputs(call.caller.principal, ids)
+    const input = items.map(item => (responseReferredTo(item) && outputs.get(item['id'])) || item)
+    checkSize(input)
     return { ...call, body: editTopLevel(call.body, { set: { input } }).body }
-  }
-
-  const itemFor = async (item: Json, principal: string): Promise<Json> => {
-    const { type, id } = item
-    const key = type === 'item_reference' ? /^[a-z]+_([0-9a-f]{16,64})_\d+$/.exec(String(id))?.[1] : undefined
-    if (key === undefined) return item
-    const content = await stored.content({ principal, id: `resp_${key}` })
-    return recordsOf(content?.response['output']).find(output => output['id'] === id) ?? item
   }
 
   return {
@@ -93,6 +92,22 @@ export function createPreparation({ gateway, stored, storePolicy }: Deps): Prepa
       return { own, ready: previousId === undefined ? own : await continued(own, previousId) }
     },
   }
+}
+
+/** Responses to whose items one request may refer. */
+const maxReferred = 2_000
+
+/** Returns the id of the response with a referenced item; undefined for other items and for those of upstreams. */
+function responseReferredTo({ type, id }: Json): string | undefined {
+  const key = type === 'item_reference' ? /^[a-z]+_([0-9a-f]{16,64})_\d+$/.exec(String(id))?.[1] : undefined
+  return key && `resp_${key}`
+}
+
+/** Throws for an input that is larger than a request may be, since it can refer to an item many times. */
+function checkSize(input: readonly Json[]): void {
+  const sizes = new Map([...new Set(input)].map(item => [item, Buffer.byteLength(JSON.stringify(item))]))
+  if (input.reduce((bytes, item) => bytes + (sizes.get(item) ?? 0), 0) > maxChainBytes)
+    throw new AppError('payload_too_large', 'input: with the referenced items it is larger than 32 MB')
 }
 
 /** Rejects a background response that has no complete answer. */

@@ -47,7 +47,7 @@ const isAlive = 'expires_at > clock_timestamp()'
 /** Maximum responses of a chain that are read. */
 const maxChain = 2_000
 /** Limit of a request body, because a chain is prepended to the input. */
-const maxChainBytes = 32 * 1024 * 1024
+export const maxChainBytes = 32 * 1024 * 1024
 
 /** Tables `responses` and `response_contents`. */
 export type ResponseStore = ReturnType<typeof responseStore>
@@ -106,6 +106,24 @@ export function responseStore(pool: Pool) {
         join response_contents k using (principal, id)
         where r.principal = $1 and r.id = $2 and r.${isAlive}`
       return (await pool.query<ChainLink>(text, [principal, id])).rows[0]
+    },
+
+    /** Returns the contents of those of the responses that exist. Throws `payload_too_large` above 32 MiB together. */
+    async contents(principal: string, ids: readonly string[]): Promise<ChainLink[]> {
+      const text = `
+        with found as (
+          select k.principal, k.id, k.version::float8 as version, k.sealed, r.previous_id from responses r
+          join response_contents k using (principal, id)
+          where r.principal = $1 and r.id = any ($2) and r.${isAlive}
+        ), sized as (select coalesce(sum(octet_length(sealed)), 0)::float8 as bytes from found)
+        select s.bytes, f.* from sized s left join found f on s.bytes <= ${maxChainBytes}`
+      const { rows } = await pool.query<ChainLink & { readonly bytes: number }>(text, [principal, ids])
+      if ((rows[0]?.bytes ?? 0) > maxChainBytes)
+        throw new AppError(
+          'payload_too_large',
+          'input: the responses with the referenced items are larger than 32 MB; send the items themselves',
+        )
+      return rows.filter(({ sealed }) => sealed !== null)
     },
 
     async remove({ principal, id }: ResponseName): Promise<boolean> {
