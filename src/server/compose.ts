@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
+import { composeA2a } from './compose/a2a.ts'
 import { composeAccess } from './compose/access.ts'
+import { composeAgUi } from './compose/ag-ui.ts'
 import { composeAgents } from './compose/agents.ts'
 import { composeBatches } from './compose/batches.ts'
 import { composeConsole } from './compose/console.ts'
@@ -9,6 +11,7 @@ import { composeContexts } from './compose/contexts.ts'
 import { composeControls } from './compose/controls.ts'
 import { composeDataFolder } from './compose/data-folder.ts'
 import { composeDatabase } from './compose/database.ts'
+import { composeDialects } from './compose/dialects.ts'
 import { composeEvaluations } from './compose/evaluations.ts'
 import { composeFiles } from './compose/files.ts'
 import { composeGateway } from './compose/gateway.ts'
@@ -19,7 +22,7 @@ import { composeManagedVaults } from './compose/managed-vaults.ts'
 import { composeMcp } from './compose/mcp.ts'
 import { composeMemories } from './compose/memories.ts'
 import { composeMemoryStores } from './compose/memory-stores.ts'
-import { composeProtocols } from './compose/protocols.ts'
+import { composeOwnMcp } from './compose/own-mcp.ts'
 import { composeRepositories } from './compose/repositories.ts'
 import { composeRuntimes } from './compose/runtimes.ts'
 import { composeSandboxes } from './compose/sandboxes.ts'
@@ -233,22 +236,17 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
   })
   const { sessions } = engine
   const sessionFiles = stored.composeFiles(engine)
-  const protocols = composeProtocols({
+  const dialects = composeDialects({
     ...base,
     shutdown,
     vaults: managedVaults.vaults,
     memoryStores: memoryStores.sessionStores,
     callerFiles: callerFiles.files,
     fileWrites: sessionFiles.writes,
-    written: sessionFiles.written,
     budgetRows,
     keys,
-    authenticate,
     gateway,
-    outbound,
-    guard,
     runtimes,
-    ownRuntime: execution.ownId,
     agents: library.agents,
     agentRows,
     skillsFor: library.skillsFor,
@@ -263,7 +261,34 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     archiveThread: engine.archiveThread,
     eventReading: engine.eventReading,
     sessionRows: engine.sessionRows,
+  })
+  const a2a = composeA2a({
+    ...base,
+    outbound,
+    guard,
+    shutdown,
+    authenticate,
+    keys,
+    agents: library.agents,
+    sessions,
+    events: engine.events,
+    live: engine.live,
+    written: sessionFiles.written,
+    slots: engine.slots,
+    turns: engine.turns,
     publicUrl,
+  })
+  const agUi = composeAgUi({
+    ...base,
+    shutdown,
+    keys,
+    agents: library.agents,
+    sessions,
+    events: engine.events,
+    live: engine.live,
+    slots: engine.slots,
+    turns: engine.turns,
+    ownRuntime: execution.ownId,
   })
   const contexts = composeContexts({
     ...base,
@@ -342,6 +367,17 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     log: base.log,
   })
 
+  const ownMcp = composeOwnMcp({
+    ...base,
+    keys,
+    slots: engine.slots,
+    agents: library.agents,
+    sessions,
+    log: a2a.log,
+    publicUrl,
+    shutdown,
+  })
+
   const http = composeHttp({
     ...base,
     reloaded: calls.reloaded,
@@ -374,12 +410,15 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     engine,
     callerFiles,
     sessionFiles,
-    protocols,
+    dialects,
+    a2a,
+    agUi,
     triggers,
     evaluations,
     controls,
     mcp,
     managedVaults,
+    ownMcp,
     contexts,
     batches,
     forConsole,
@@ -401,7 +440,8 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring, o
     ...stored.parts,
     ...dataFolder.parts,
     ...engine.parts,
-    ...protocols.parts,
+    ...dialects.parts,
+    ...a2a.parts,
     ...triggers.parts,
     ...batches.parts,
     ...evaluations.parts,
