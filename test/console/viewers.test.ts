@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { openConsole } from '../support/console/browser.ts'
 import { addChangeable, addressesOf } from '../support/console/changeable-objects.ts'
-import { visit } from '../support/console/console-pages.ts'
+import { pagesOfMenu, visit } from '../support/console/console-pages.ts'
 import { controlsOf } from '../support/console/controls.ts'
 import { fill, startEmptyService } from '../support/console/full-service.ts'
 import { holderOf } from '../support/keys/virtual-keys.ts'
@@ -51,6 +51,19 @@ function watchRequests(page: Page): readonly string[] {
   return found
 }
 
+/** Visits addresses; returns the controls there that do not only read. */
+async function changingControls(page: Page, pages: readonly (readonly [name: string, path: string])[]) {
+  const found: string[] = []
+  for (const [name, path] of pages) {
+    await visit(page, service.url, { path })
+    const controls = await controlsOf(page)
+    found.push(
+      ...controls.filter(control => !reading.some(each => each.test(control))).map(control => `${name}: ${control}`),
+    )
+  }
+  return found
+}
+
 // Several tests: all pages take longer than one test may.
 const pagesOfTest = 10
 for (let from = 0; from < Object.keys(addresses).length; from += pagesOfTest) {
@@ -59,18 +72,22 @@ for (let from = 0; from < Object.keys(addresses).length; from += pagesOfTest) {
   test(`pages from "${names[0]}" to "${names.at(-1)}" give a viewer no control that changes something`, async t => {
     const { page } = await openConsole(t, { service, key: viewer.key ?? '', isReducedMotion: true })
     const requests = watchRequests(page)
-    const found: string[] = []
-    for (const [name, path] of some) {
-      await visit(page, service.url, { path })
-      const controls = await controlsOf(page)
-      found.push(
-        ...controls.filter(control => !reading.some(each => each.test(control))).map(control => `${name}: ${control}`),
-      )
-    }
-    assert.deepEqual(found, [])
+    assert.deepEqual(await changingControls(page, some), [])
     assert.deepEqual(requests, [])
   })
 }
+
+test('pages without objects give a viewer no control that changes something, and no first steps', async t => {
+  const { key = '' } = await holderOf(service, { role: 'viewer', owner_id: 'grace' })
+  const { page } = await openConsole(t, { service, key, isReducedMotion: true })
+  const requests = watchRequests(page)
+  const pages = (await pagesOfMenu(page)).map(({ name, path }) => [name, path] as const)
+  assert.ok(!pages.some(([name]) => name === 'playground'))
+  assert.deepEqual(await changingControls(page, pages), [])
+  await visit(page, service.url, { path: '/' })
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  assert.deepEqual(requests, [])
+})
 
 /** Controls that change something, by address. */
 const changing: Readonly<Record<string, readonly string[]>> = {
