@@ -62,3 +62,6 @@ export const capabilitiesQuery = queryOptions({
   queryFn: () => client.system.capabilities(),
   staleTime: 60_000,
 })
+
+/** Returns the address that the sender of a webhook calls. */
+export const webhookAddressOf = (agentId: string): string => `${window.location.origin}/api/agents/${agentId}/webhook`

@@ -28,6 +28,9 @@ export const useMe = (): Me => useSignIn().me
 /** True for the master key and keys of role `admin`. */
 export const useIsAdmin = (): boolean => useMe().role === 'admin'
 
+/** False for viewers: the service rejects their changes, so the console offers none. */
+export const useMayChange = (): boolean => useMe().role !== 'viewer'
+
 interface FormProps {
   /** Rejects with ApiError for a key that the service does not accept. */
   readonly onKey: (key: string) => Promise<void>

@@ -1,25 +1,31 @@
 import { Kbd, Modal, Table } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import { useIsAdmin } from '../data/sign-in.tsx'
+import { useMayChange } from '../data/sign-in.tsx'
 import { isTyping } from '../parts/keys.ts'
 import { useLetterKeys } from '../parts/letter-keys.ts'
-import { pagesFor } from './pages.ts'
+import { usePages } from './pages.ts'
 
 const sequenceMs = 1500
 
-const general: readonly (readonly [keys: string, meaning: string])[] = [
-  ['Ctrl K', 'search, jump and act'],
+type Meaning = readonly [keys: string, meaning: string]
+
+const reading: readonly Meaning[] = [
+  ['Ctrl K', 'search and jump'],
   ['/', 'search in the list'],
   ['j k', 'next and previous row'],
   ['Enter', 'open the row beside the list'],
   ['Shift Enter', 'open the row as a page'],
-  ['Esc', 'close the panel or dialog; stop the answers of the playground'],
+  ['Esc', 'close the panel or dialog'],
   ['n p', 'next and previous model request of a session'],
   ['e', 'expand or fold the selected row of a session'],
-  ['i', 'interrupt the session (asks first)'],
   ['.', 'follow the end of the session'],
+]
+
+const changing: readonly Meaning[] = [
+  ['i', 'interrupt the session (asks first)'],
   ['Ctrl Enter', 'send the message, or the request of the playground'],
+  ['Esc', 'stop the answers of the playground'],
 ]
 
 /** `g` and a letter open a page, `?` shows all keys. */
@@ -27,7 +33,8 @@ export function Keyboard() {
   const [isOpen, setOpen] = useState(false)
   const [areLettersOn] = useLetterKeys()
   const navigate = useNavigate()
-  const pages = pagesFor(useIsAdmin())
+  const mayChange = useMayChange()
+  const pages = usePages()
   const startedAt = useRef(Number.NEGATIVE_INFINITY)
 
   useEffect(() => {
@@ -49,8 +56,8 @@ export function Keyboard() {
     <Modal opened={isOpen} onClose={() => setOpen(false)} title="Keyboard" size="lg">
       <Table verticalSpacing={4}>
         <Table.Tbody>
-          {general.map(([keys, meaning]) => (
-            <Row key={keys} keys={keys} meaning={meaning} />
+          {[...reading, ...(mayChange ? changing : [])].map(([keys, meaning]) => (
+            <Row key={meaning} keys={keys} meaning={meaning} />
           ))}
           {pages.map(({ path, letter, title }) => (
             <Row key={path} keys={`g ${letter}`} meaning={`open ${title}`} />

@@ -1,23 +1,19 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { type MouseEvent, useState } from 'react'
 import { useOverview } from '../data/live.ts'
-import { useIsAdmin } from '../data/sign-in.tsx'
 import { afterPaint } from '../parts/turns.ts'
 import css from './menu.module.css'
-import { menu } from './pages.ts'
+import { useMenu } from './pages.ts'
 
 interface Props {
   readonly onNavigate?: () => void
 }
 
-/** The main menu. Pages of administrators are absent for other keys. */
+/** The main menu. Pages that the person may not use are absent. */
 export function Menu({ onNavigate }: Props) {
-  const isAdmin = useIsAdmin()
   const pending = useOverview().data?.approvals.pending ?? 0
   const [pressed, open] = useOpen(onNavigate)
-  const groups = menu
-    .map(group => ({ ...group, pages: group.pages.filter(page => isAdmin || !page.isAdmin) }))
-    .filter(({ pages }) => pages.length > 0)
+  const groups = useMenu()
   return (
     <nav className={css.menu} aria-label="Pages">
       {groups.map(({ title, pages }) => (

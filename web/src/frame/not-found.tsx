@@ -7,7 +7,7 @@ export function NotFound() {
   return (
     <Empty
       title="There is no page at this address"
-      action={
+      link={
         <Button component={Link} to="/">
           Open the overview
         </Button>

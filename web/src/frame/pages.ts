@@ -24,6 +24,7 @@ import {
   IconWebhook,
 } from '@tabler/icons-react'
 import type { ComponentType } from 'react'
+import { useIsAdmin, useMayChange } from '../data/sign-in.tsx'
 
 /** A page in the menu and the palette. */
 export interface MenuPage {
@@ -55,7 +56,8 @@ export interface MenuPage {
   readonly icon: ComponentType<IconProps>
   /** Letter after `g` that opens it. */
   readonly letter: string
-  readonly isAdmin?: true
+  /** Right without which it is not offered: that of administrators, or to change something. */
+  readonly needs?: 'admin' | 'change'
 }
 
 interface MenuGroup {
@@ -64,7 +66,7 @@ interface MenuGroup {
 }
 
 /** The menu in the order of work; pages of administrators last. */
-export const menu: readonly MenuGroup[] = [
+const menu: readonly MenuGroup[] = [
   {
     title: undefined,
     pages: [
@@ -93,7 +95,7 @@ export const menu: readonly MenuGroup[] = [
   {
     title: 'Models',
     pages: [
-      { path: '/console/playground', title: 'Playground', icon: IconTestPipe, letter: 'p' },
+      { path: '/console/playground', title: 'Playground', icon: IconTestPipe, letter: 'p', needs: 'change' },
       { path: '/console/usage', title: 'Usage', icon: IconChartBar, letter: 'u' },
       { path: '/console/logs', title: 'Logs', icon: IconListDetails, letter: 'l' },
     ],
@@ -101,19 +103,26 @@ export const menu: readonly MenuGroup[] = [
   {
     title: 'Administration',
     pages: [
-      { path: '/console/models', title: 'Models and providers', icon: IconCpu, letter: 'd', isAdmin: true },
-      { path: '/console/runtimes', title: 'Runtimes', icon: IconBuildingWarehouse, letter: 'r', isAdmin: true },
-      { path: '/console/keys', title: 'API keys', icon: IconKey, letter: 'y', isAdmin: true },
-      { path: '/console/users', title: 'Users', icon: IconUser, letter: 'n', isAdmin: true },
-      { path: '/console/teams', title: 'Teams', icon: IconUsersGroup, letter: 'q', isAdmin: true },
-      { path: '/console/budgets', title: 'Budgets', icon: IconGauge, letter: 'b', isAdmin: true },
+      { path: '/console/models', title: 'Models and providers', icon: IconCpu, letter: 'd', needs: 'admin' },
+      { path: '/console/runtimes', title: 'Runtimes', icon: IconBuildingWarehouse, letter: 'r', needs: 'admin' },
+      { path: '/console/keys', title: 'API keys', icon: IconKey, letter: 'y', needs: 'admin' },
+      { path: '/console/users', title: 'Users', icon: IconUser, letter: 'n', needs: 'admin' },
+      { path: '/console/teams', title: 'Teams', icon: IconUsersGroup, letter: 'q', needs: 'admin' },
+      { path: '/console/budgets', title: 'Budgets', icon: IconGauge, letter: 'b', needs: 'admin' },
       { path: '/console/vault', title: 'Vault', icon: IconLock, letter: 'v' },
-      { path: '/console/audit', title: 'Audit', icon: IconReceipt, letter: 'x', isAdmin: true },
-      { path: '/console/settings', title: 'Settings', icon: IconSettings, letter: 'e', isAdmin: true },
+      { path: '/console/audit', title: 'Audit', icon: IconReceipt, letter: 'x', needs: 'admin' },
+      { path: '/console/settings', title: 'Settings', icon: IconSettings, letter: 'e', needs: 'admin' },
     ],
   },
 ]
 
-/** Returns the pages that a person may open. */
-export const pagesFor = (isAdmin: boolean): readonly MenuPage[] =>
-  menu.flatMap(({ pages }) => pages).filter(page => isAdmin || !page.isAdmin)
+/** Returns the groups of the menu with the pages that the person may use. */
+export function useMenu(): readonly MenuGroup[] {
+  const rights = { admin: useIsAdmin(), change: useMayChange() }
+  return menu
+    .map(group => ({ ...group, pages: group.pages.filter(({ needs }) => needs === undefined || rights[needs]) }))
+    .filter(({ pages }) => pages.length > 0)
+}
+
+/** Returns the pages that the person may use. */
+export const usePages = (): readonly MenuPage[] => useMenu().flatMap(({ pages }) => pages)

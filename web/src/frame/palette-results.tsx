@@ -5,8 +5,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { memo } from 'react'
 import { client } from '../data/client.ts'
-import { useIsAdmin } from '../data/sign-in.tsx'
-import { pagesFor } from './pages.ts'
+import { useIsAdmin, useMayChange } from '../data/sign-in.tsx'
+import { type MenuPage, usePages } from './pages.ts'
 
 type Action = SpotlightActionData & { readonly label: string }
 type Open = (href: string) => void
@@ -27,6 +27,8 @@ const debounceMs = 150
 export const PaletteResults = memo(function PaletteResults({ query }: { readonly query: string }) {
   const navigate = useNavigate()
   const isAdmin = useIsAdmin()
+  const mayChange = useMayChange()
+  const offered = usePages()
   const open: Open = href => void navigate({ href })
   const text = query.trim()
   const found = useFound(text, isAdmin)
@@ -35,8 +37,8 @@ export const PaletteResults = memo(function PaletteResults({ query }: { readonly
   const groups = [
     { label: undefined, actions: openById(text, open) },
     { label: 'Found', actions: text.length < minLength ? [] : found(open) },
-    { label: 'Pages', actions: pages(isAdmin, open).filter(matches) },
-    { label: 'Actions', actions: creations(isAdmin, open).filter(matches) },
+    { label: 'Pages', actions: pages(offered, open).filter(matches) },
+    { label: 'Actions', actions: mayChange ? creations(isAdmin, open).filter(matches) : [] },
   ]
   let left = maxResults
   const shown = groups.map(({ label, actions }) => {
@@ -67,8 +69,8 @@ const openById = (id: string, open: Open): Action[] =>
       onClick: () => open(address(encodeURIComponent(id))),
     }))
 
-const pages = (isAdmin: boolean, open: Open): Action[] =>
-  pagesFor(isAdmin).map(({ path, title, icon: Icon, letter }) => ({
+const pages = (offered: readonly MenuPage[], open: Open): Action[] =>
+  offered.map(({ path, title, icon: Icon, letter }) => ({
     id: path,
     label: title,
     description: `g ${letter}`,

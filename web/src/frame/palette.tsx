@@ -2,11 +2,13 @@ import '@mantine/spotlight/styles.css'
 import { Spotlight } from '@mantine/spotlight'
 import { IconSearch } from '@tabler/icons-react'
 import { useDeferredValue, useState } from 'react'
+import { useMayChange } from '../data/sign-in.tsx'
 import { Deferred } from '../parts/deferred.tsx'
 import { PaletteResults } from './palette-results.tsx'
 
-/** The command palette: pages, actions, agents and sessions; a pasted id jumps to its object. */
+/** The command palette: pages, actions, agents and sessions; a pasted id jumps to its object. Viewers get no actions. */
 export function Palette() {
+  const mayChange = useMayChange()
   const [query, setQuery] = useState('')
   // Typing stays quick while the results are drawn.
   const shown = useDeferredValue(query)
@@ -22,7 +24,7 @@ export function Palette() {
     >
       <Spotlight.Search
         leftSection={<IconSearch size={16} />}
-        placeholder="Page, action, name or id"
+        placeholder={mayChange ? 'Page, action, name or id' : 'Page, name or id'}
         aria-label="Search"
       />
       <Spotlight.ActionsList>

@@ -16,6 +16,7 @@ import { agentsKey } from '../data/agents.ts'
 import { client } from '../data/client.ts'
 import { AgentCopy } from './agent-copy.tsx'
 import { AgentEnd } from './agent-end.tsx'
+import { MayChange } from './may-change.tsx'
 import { showProblem } from './notices.ts'
 import { fileNameOf, saveFile } from './save-file.ts'
 
@@ -61,37 +62,41 @@ export function AgentMenu({ agent, onDeleted }: Props) {
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
-          {agent.status === 'active' && (
-            <Menu.Item
-              leftSection={<IconPlayerPause size={14} />}
-              onClick={act('pause the agent', () => client.agents.pause({ params }))}
-            >
-              Pause agent
+          <MayChange>
+            {agent.status === 'active' && (
+              <Menu.Item
+                leftSection={<IconPlayerPause size={14} />}
+                onClick={act('pause the agent', () => client.agents.pause({ params }))}
+              >
+                Pause agent
+              </Menu.Item>
+            )}
+            {agent.status === 'paused' && (
+              <Menu.Item
+                leftSection={<IconPlayerPlay size={14} />}
+                onClick={act('resume the agent', () => client.agents.resume({ params }))}
+              >
+                Resume agent
+              </Menu.Item>
+            )}
+            <Menu.Item leftSection={<IconCopy size={14} />} onClick={() => setDialog('copy')}>
+              Clone agent…
             </Menu.Item>
-          )}
-          {agent.status === 'paused' && (
-            <Menu.Item
-              leftSection={<IconPlayerPlay size={14} />}
-              onClick={act('resume the agent', () => client.agents.resume({ params }))}
-            >
-              Resume agent
-            </Menu.Item>
-          )}
-          <Menu.Item leftSection={<IconCopy size={14} />} onClick={() => setDialog('copy')}>
-            Clone agent…
-          </Menu.Item>
+          </MayChange>
           <Menu.Item leftSection={<IconDownload size={14} />} onClick={act('export the agent', exported)}>
             Export agent
           </Menu.Item>
-          <Menu.Divider />
-          {agent.status !== 'archived' && (
-            <Menu.Item leftSection={<IconArchive size={14} />} onClick={() => setDialog('archive')}>
-              Archive agent…
+          <MayChange>
+            <Menu.Divider />
+            {agent.status !== 'archived' && (
+              <Menu.Item leftSection={<IconArchive size={14} />} onClick={() => setDialog('archive')}>
+                Archive agent…
+              </Menu.Item>
+            )}
+            <Menu.Item leftSection={<IconTrash size={14} />} color="red" onClick={() => setDialog('delete')}>
+              Delete agent…
             </Menu.Item>
-          )}
-          <Menu.Item leftSection={<IconTrash size={14} />} color="red" onClick={() => setDialog('delete')}>
-            Delete agent…
-          </Menu.Item>
+          </MayChange>
         </Menu.Dropdown>
       </Menu>
       {dialog === 'copy' && (

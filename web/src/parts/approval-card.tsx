@@ -4,6 +4,7 @@ import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useRef, useState } from 'react'
 import type { Approval } from '../../../src/contract/approvals.ts'
 import { client } from '../data/client.ts'
+import { useMayChange } from '../data/sign-in.tsx'
 import css from './approval-card.module.css'
 import { type Answer, DenyForm, EditForm } from './approval-forms.tsx'
 import { Arguments } from './arguments.tsx'
@@ -27,10 +28,11 @@ interface Props {
 
 type Form = 'none' | 'deny' | 'edit'
 
-/** A tool call that waits for a person: exact arguments, who may answer, expiry, and the answers. */
+/** A tool call that waits for a person: exact arguments, who may answer, expiry, and the answers, which viewers cannot give. */
 export function ApprovalCard({ approval, canEdit, preview, place, onAnswer }: Props) {
   const card = useRef<HTMLElement>(null)
   const isArmed = useArmed(card)
+  const mayChange = useMayChange()
   const [form, setForm] = useState<Form>('none')
   const { name, input, expires_at: expiresAt, approvers } = approval
   const isExpired = useNow() >= Date.parse(expiresAt)
@@ -63,7 +65,7 @@ export function ApprovalCard({ approval, canEdit, preview, place, onAnswer }: Pr
         <span className="mono">{approval.digest.slice(0, 12)}</span>
       </p>
       <ProblemLine error={answer.error} />
-      {form === 'none' && (
+      {mayChange && form === 'none' && (
         <Group gap="sm" data-armed={isArmed || undefined} className={css.buttons ?? ''}>
           <Button
             onClick={() => send({ result: 'allow' })}
@@ -102,6 +104,6 @@ function Expiry({ at }: { readonly at: string }) {
 }
 
 function approversText(approvers: Approval['approvers']): string {
-  if (approvers === null) return 'Everyone who may see the session may answer.'
+  if (approvers === null) return 'Everyone who may see the session may answer, except viewers.'
   return `May answer: ${approvers.join(', ')}.`
 }

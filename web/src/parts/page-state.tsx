@@ -3,6 +3,7 @@ import { useTimeout } from '@mantine/hooks'
 import { IconAlertTriangle, IconLock, IconSearchOff } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
 import { problemOf } from '../data/problem.ts'
+import { useMayChange } from '../data/sign-in.tsx'
 import { CopyButton } from './copy.tsx'
 import { InlineCode } from './inline-code.tsx'
 import css from './page-state.module.css'
@@ -46,20 +47,21 @@ interface EmptyProps {
   readonly title: string
   /** One sentence: what this is for. */
   readonly children: ReactNode
-  /** One button. */
+  /** One button, which changes something. Viewers do not get it. */
   readonly action?: ReactNode
-  /** One link to the docs. */
+  /** One link to the docs or to another page. */
   readonly link?: ReactNode
 }
 
 /** Nothing exists yet: what this is for, one button, one link. */
 export function Empty({ title, children, action, link }: EmptyProps) {
+  const mayChange = useMayChange()
   return (
     <Block
       title={title}
       actions={
         <>
-          {action}
+          {mayChange && action}
           {link}
         </>
       }
@@ -123,10 +125,16 @@ export function ProblemBlock({ error, what, retry }: ProblemProps) {
   )
 }
 
-/** The person may not see this; nothing was loaded. */
-export function NoPermission({ right }: { readonly right: string }) {
+interface NoPermissionProps {
+  /** The missing right: `Only administrators manage keys`. */
+  readonly right: string
+  readonly title?: string
+}
+
+/** The person may not see or do this; nothing was loaded. */
+export function NoPermission({ right, title = 'Your key may not see this page' }: NoPermissionProps) {
   return (
-    <Block icon={<IconLock size={24} aria-hidden />} title="Your key may not see this page">
+    <Block icon={<IconLock size={24} aria-hidden />} title={title}>
       <Text c="dimmed" maw={480} ta="center">
         {right}. Sign in with a key that has this right, or ask an administrator.
       </Text>

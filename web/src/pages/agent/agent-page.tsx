@@ -8,6 +8,7 @@ import { oneOf, useAddress } from '../../parts/address.ts'
 import { AgentMenu } from '../../parts/agent-menu.tsx'
 import { AgentState } from '../../parts/agent-state.tsx'
 import { Id } from '../../parts/copy.tsx'
+import { ChangePanel, MayChange } from '../../parts/may-change.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Loading, ProblemBlock } from '../../parts/page-state.tsx'
 import { WithPanel } from '../../parts/side-panel.tsx'
@@ -37,6 +38,7 @@ function LoadedAgent({ agent }: { readonly agent: Agent }) {
   const editing = useDraft(agent)
   const tab = oneOf(address.tab, agentTabs)
   const isTrying = address.try !== undefined
+  const closeTry = () => setAddress({ try: undefined })
   return (
     <Page
       title={agent.name}
@@ -52,19 +54,29 @@ function LoadedAgent({ agent }: { readonly agent: Agent }) {
       actions={
         <>
           <SaveBar editing={editing} />
-          <Button
-            variant={editing.changes.length > 0 ? 'default' : 'filled'}
-            leftSection={<IconPlayerPlay size={14} />}
-            onClick={() => setAddress({ try: '1' })}
-          >
-            Try agent
-          </Button>
+          <MayChange>
+            <Button
+              variant={editing.changes.length > 0 ? 'default' : 'filled'}
+              leftSection={<IconPlayerPlay size={14} />}
+              onClick={() => setAddress({ try: '1' })}
+            >
+              Try agent
+            </Button>
+          </MayChange>
           <AgentMenu agent={agent} onDeleted={() => void navigate({ to: '/console/agents' })} />
         </>
       }
     >
       <LeaveGuard isDirty={editing.changes.length > 0} />
-      <WithPanel panel={isTrying && <TryPanel editing={editing} onClose={() => setAddress({ try: undefined })} />}>
+      <WithPanel
+        panel={
+          isTrying && (
+            <ChangePanel title={`Try ${agent.name}`} right="Viewers cannot start sessions" onClose={closeTry}>
+              <TryPanel editing={editing} onClose={closeTry} />
+            </ChangePanel>
+          )
+        }
+      >
         <div className={css.columns} data-narrow={isTrying || undefined}>
           <ContextPane editing={editing} />
           <AgentTabs editing={editing} tab={tab} />

@@ -1,3 +1,4 @@
+import { Fields } from '../../parts/may-change.tsx'
 import { PageTabs } from '../../parts/page-tabs.tsx'
 import css from './agent.module.css'
 import { MemoriesTab } from './memories-tab.tsx'
@@ -39,7 +40,9 @@ export function AgentTabs({ editing, tab }: Props) {
         value={tab}
       />
       <div className={css.tab}>
-        <TabContent editing={editing} tab={tab} />
+        <Fields>
+          <TabContent editing={editing} tab={tab} />
+        </Fields>
       </div>
     </section>
   )

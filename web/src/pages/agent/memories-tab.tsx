@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useMayChange } from '../../data/sign-in.tsx'
 import { LinkButton } from '../../parts/link-button.tsx'
 import { Loading, ProblemBlock } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
@@ -11,6 +12,7 @@ const shownMemories = 20
 
 /** What a new session would remember; the page of memories has all of them. */
 export function MemoriesTab({ editing: { agent } }: { readonly editing: Editing }) {
+  const mayChange = useMayChange()
   const { data, error, refetch } = useQuery(contextQuery(agent.id, agent.version))
   if (error) return <ProblemBlock error={error} what="load the memories" retry={() => void refetch()} />
   if (!data) return <Loading />
@@ -25,7 +27,7 @@ export function MemoriesTab({ editing: { agent } }: { readonly editing: Editing 
             : `A new session gets ${injected} of ${memories.length === 200 ? 'the first 200' : memories.length} memories.`}
         </span>
         <LinkButton variant="default" to="/console/memories" search={{ agent: agent.id }}>
-          {memories.length === 0 ? 'Add memory' : 'Show memories'}
+          {mayChange && memories.length === 0 ? 'Add memory' : 'Show memories'}
         </LinkButton>
       </div>
       {memories.slice(0, shownMemories).map(({ memory, injected: isIn, message }) => (

@@ -2,6 +2,7 @@ import { SegmentedControl, Text } from '@mantine/core'
 import { networkPresets } from '../../../../src/contract/network-presets.ts'
 import { recordOf } from '../../data/json.ts'
 import { JsonField } from '../../parts/json-field.tsx'
+import { MayChange } from '../../parts/may-change.tsx'
 import css from './agent.module.css'
 import { FlagSetting, TextsSetting } from './setting-fields.tsx'
 import { valueAt, writeAt } from './settings.ts'
@@ -28,7 +29,9 @@ export function NetworkFields({ editing }: { readonly editing: Editing }) {
   return (
     <section className={css.group} aria-label="Network of the sandbox">
       <div className={css.changeName}>Network of the sandbox</div>
-      <SegmentedControl aria-label="Network" data={types} value={type} onChange={choose} />
+      <MayChange>
+        <SegmentedControl aria-label="Network" data={types} value={type} onChange={choose} />
+      </MayChange>
       <Text size="sm" c="dimmed">
         {explanations[type]}
       </Text>

@@ -1,6 +1,7 @@
 import { Button, Stack, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { count } from '../../parts/format.ts'
+import { MayChange } from '../../parts/may-change.tsx'
 import css from './agent.module.css'
 import { FoldedText } from './folded-text.tsx'
 import { estimatedTokens, splitPrompt } from './prompt-blocks.ts'
@@ -48,9 +49,11 @@ export function PromptTab({ editing }: { readonly editing: Editing }) {
               <FoldedText text={skills.trim()} className={css.text ?? ''} />
             </>
           )}
-          <Button variant="subtle" size="compact-xs" onClick={() => setWhole(!isWhole)}>
-            {isWhole ? 'Edit only the own text' : 'Edit the text of the skills here'}
-          </Button>
+          <MayChange>
+            <Button variant="subtle" size="compact-xs" onClick={() => setWhole(!isWhole)}>
+              {isWhole ? 'Edit only the own text' : 'Edit the text of the skills here'}
+            </Button>
+          </MayChange>
         </div>
       )}
     </Stack>

@@ -8,6 +8,7 @@ import { client } from '../../data/client.ts'
 import { skillChoicesQuery, skillsKey } from '../../data/skills.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { CopyState } from '../../parts/copy-state.tsx'
+import { MayChange } from '../../parts/may-change.tsx'
 import { Loading, ProblemBlock, ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { UpdateCopy } from '../../parts/update-copy.tsx'
@@ -43,7 +44,9 @@ export function SkillsTab({ editing }: { readonly editing: Editing }) {
       {data.data.map(skill => (
         <SkillRow key={skill.id} agentId={agent.id} skill={skill} isBlocked={isBlocked} onChanged={refresh} />
       ))}
-      <Attach agentId={agent.id} attached={data.data} isBlocked={isBlocked} onChanged={refresh} />
+      <MayChange>
+        <Attach agentId={agent.id} attached={data.data} isBlocked={isBlocked} onChanged={refresh} />
+      </MayChange>
     </>
   )
 }
@@ -68,16 +71,18 @@ function SkillRow({ agentId, skill, isBlocked, onChanged }: RowProps) {
         </Link>
         <CopyState state={state} />
       </span>
-      <span className={css.actions}>
-        {(state === 'outdated' || state === 'edited') && (
-          <Button variant="default" disabled={isBlocked} onClick={() => setDialog('update')}>
-            Update copy…
+      <MayChange>
+        <span className={css.actions}>
+          {(state === 'outdated' || state === 'edited') && (
+            <Button variant="default" disabled={isBlocked} onClick={() => setDialog('update')}>
+              Update copy…
+            </Button>
+          )}
+          <Button variant="subtle" color="red" disabled={isBlocked} onClick={() => setDialog('detach')}>
+            Detach…
           </Button>
-        )}
-        <Button variant="subtle" color="red" disabled={isBlocked} onClick={() => setDialog('detach')}>
-          Detach…
-        </Button>
-      </span>
+        </span>
+      </MayChange>
       {dialog === 'update' && (
         <UpdateCopy skillId={id} agentId={agentId} title={title} onClose={close} onDone={onChanged} />
       )}

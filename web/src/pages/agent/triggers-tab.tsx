@@ -1,10 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { webhookAddressOf } from '../../data/agents.ts'
 import { recordOf } from '../../data/json.ts'
+import { useMayChange } from '../../data/sign-in.tsx'
 import { CodeBlock } from '../../parts/code.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Time } from '../../parts/figures.tsx'
 import { LinkButton } from '../../parts/link-button.tsx'
+import { MayChange } from '../../parts/may-change.tsx'
 import { Loading, ProblemBlock } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
@@ -44,6 +47,7 @@ export function TriggersTab({ editing }: { readonly editing: Editing }) {
 function WebhookSummary({ editing: { agent } }: { readonly editing: Editing }) {
   const webhook = recordOf(agent.config['webhook'])
   const isSet = agent.config['webhook'] !== undefined
+  const mayChange = useMayChange()
   const { secret_key: key, signature, events } = webhook
   const preset = recordOf(signature)['preset']
   return (
@@ -52,7 +56,12 @@ function WebhookSummary({ editing: { agent } }: { readonly editing: Editing }) {
       {isSet ? (
         <Facts
           of={[
-            ['Address', <span key="a" className="mono">{`${location.origin}/api/agents/${agent.id}/webhook`}</span>],
+            [
+              'Address',
+              <span key="a" className="mono">
+                {webhookAddressOf(agent.id)}
+              </span>,
+            ],
             ['Secret', typeof key === 'string' && <SafeText key="s" text={`vault entry ${key}`} />],
             ['Signature', typeof preset === 'string' && <SafeText key="p" text={preset} />],
             ['Conditions', Array.isArray(events) && `${events.length} kinds of events`],
@@ -61,11 +70,13 @@ function WebhookSummary({ editing: { agent } }: { readonly editing: Editing }) {
       ) : (
         <span className="soft">Nothing sends to this agent yet. A webhook starts a session for each delivery.</span>
       )}
-      <div>
-        <LinkButton variant="default" to="/console/webhooks" search={{ agent: agent.id }}>
-          {isSet ? 'Show webhook' : 'Set up webhook'}
-        </LinkButton>
-      </div>
+      {(isSet || mayChange) && (
+        <div>
+          <LinkButton variant="default" to="/console/webhooks" search={{ agent: agent.id }}>
+            {isSet ? 'Show webhook' : 'Set up webhook'}
+          </LinkButton>
+        </div>
+      )}
     </section>
   )
 }
@@ -102,11 +113,13 @@ function Schedules({ agentId }: { readonly agentId: string }) {
           ))}
         </div>
       )}
-      <div>
-        <LinkButton variant="default" to="/console/schedules" search={{ create: '1', agent: agentId }}>
-          Create schedule
-        </LinkButton>
-      </div>
+      <MayChange>
+        <div>
+          <LinkButton variant="default" to="/console/schedules" search={{ create: '1', agent: agentId }}>
+            Create schedule
+          </LinkButton>
+        </div>
+      </MayChange>
     </section>
   )
 }

@@ -6,6 +6,7 @@ import { agentQuery, agentsKey } from '../../data/agents.ts'
 import { client } from '../../data/client.ts'
 import { useAddress } from '../../parts/address.ts'
 import { Time } from '../../parts/figures.tsx'
+import { MayChange } from '../../parts/may-change.tsx'
 import { showProblem } from '../../parts/notices.ts'
 import { Loading, ProblemBlock } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
@@ -47,9 +48,11 @@ export function VersionsTab({ editing }: { readonly editing: Editing }) {
       {typeof pinned === 'number' && (
         <Group gap="sm" mb="md" className={css.conflict}>
           <span>New sessions run version {pinned}, not the current one.</span>
-          <Button variant="default" size="compact-xs" onClick={() => void pin(null)}>
-            Run the current version
-          </Button>
+          <MayChange>
+            <Button variant="default" size="compact-xs" onClick={() => void pin(null)}>
+              Run the current version
+            </Button>
+          </MayChange>
         </Group>
       )}
       <Comparison agentId={agent.id} from={from} to={to} />
@@ -159,18 +162,25 @@ function VersionRow(props: RowProps) {
           </div>
         )}
       </span>
-      <span className={css.actions}>
-        {!isPinned && (
-          <Button variant="subtle" size="compact-xs" onClick={onPin} aria-label={`Pin version ${number}`}>
-            Pin
-          </Button>
-        )}
-        {!isCurrent && (
-          <Button variant="subtle" size="compact-xs" onClick={onRollBack} aria-label={`Roll back to version ${number}`}>
-            Roll back…
-          </Button>
-        )}
-      </span>
+      <MayChange>
+        <span className={css.actions}>
+          {!isPinned && (
+            <Button variant="subtle" size="compact-xs" onClick={onPin} aria-label={`Pin version ${number}`}>
+              Pin
+            </Button>
+          )}
+          {!isCurrent && (
+            <Button
+              variant="subtle"
+              size="compact-xs"
+              onClick={onRollBack}
+              aria-label={`Roll back to version ${number}`}
+            >
+              Roll back…
+            </Button>
+          )}
+        </span>
+      </MayChange>
     </div>
   )
 }

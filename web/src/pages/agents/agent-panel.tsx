@@ -9,6 +9,7 @@ import { Id } from '../../parts/copy.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Time } from '../../parts/figures.tsx'
 import { LinkButton } from '../../parts/link-button.tsx'
+import { MayChange } from '../../parts/may-change.tsx'
 import { Loading, ProblemBlock } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
@@ -55,9 +56,11 @@ function Summary({ agent, last }: SummaryProps) {
         <LinkButton to="/console/agents/$agentId" params={{ agentId: id }}>
           Open agent
         </LinkButton>
-        <LinkButton variant="default" to="/console/agents/$agentId" params={{ agentId: id }} search={{ try: '1' }}>
-          Try agent
-        </LinkButton>
+        <MayChange>
+          <LinkButton variant="default" to="/console/agents/$agentId" params={{ agentId: id }} search={{ try: '1' }}>
+            Try agent
+          </LinkButton>
+        </MayChange>
         <LinkButton variant="default" to="/console/sessions" search={{ agent: id }}>
           Show sessions
         </LinkButton>

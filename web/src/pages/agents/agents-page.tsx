@@ -9,6 +9,7 @@ import { modelNames } from '../../data/lists.ts'
 import { useAddress } from '../../parts/address.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { ChoiceFilter, FilterChips, SearchFilter } from '../../parts/filters.tsx'
+import { ChangeDialog, MayChange } from '../../parts/may-change.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty, Loading, NoMatch, ProblemBlock } from '../../parts/page-state.tsx'
 import { WithPanel } from '../../parts/side-panel.tsx'
@@ -40,6 +41,7 @@ export function AgentsPage() {
   const onEnd = useCallback(() => {
     if (hasNextPage) void fetchNextPage()
   }, [hasNextPage, fetchNextPage])
+  const closeForm = () => setAddress({ create: undefined, import: undefined })
   const openPage = (id: string) => void navigate({ to: '/console/agents/$agentId', params: { agentId: id } })
   const onOpen = ({ id }: ListedAgent, isPage: boolean) =>
     isPage ? openPage(id) : setAddress({ open: id }, { isStep: true })
@@ -48,7 +50,7 @@ export function AgentsPage() {
     <Page
       title="Agents"
       actions={
-        <>
+        <MayChange>
           <Button
             variant="default"
             leftSection={<IconUpload size={14} />}
@@ -59,7 +61,7 @@ export function AgentsPage() {
           <Button leftSection={<IconPlus size={14} />} onClick={() => setAddress({ create: '1' }, { isStep: true })}>
             Create agent
           </Button>
-        </>
+        </MayChange>
       }
       toolbar={<Filters filters={filters} onChange={setAddress} onClear={clear} />}
     >
@@ -102,10 +104,14 @@ export function AgentsPage() {
         )}
       </WithPanel>
       {address.create !== undefined && (
-        <CreateAgent onClose={() => setAddress({ create: undefined })} onMade={({ id }) => openPage(id)} />
+        <ChangeDialog title="Create agent" right="Viewers cannot create agents" onClose={closeForm}>
+          <CreateAgent onClose={closeForm} onMade={({ id }) => openPage(id)} />
+        </ChangeDialog>
       )}
       {address.import !== undefined && (
-        <ImportAgent onClose={() => setAddress({ import: undefined })} onMade={({ id }) => openPage(id)} />
+        <ChangeDialog title="Import agent" right="Viewers cannot import agents" onClose={closeForm}>
+          <ImportAgent onClose={closeForm} onMade={({ id }) => openPage(id)} />
+        </ChangeDialog>
       )}
     </Page>
   )

@@ -8,6 +8,7 @@ import { nextPageOf } from '../../data/next-page.ts'
 import { useAddress } from '../../parts/address.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { ChoiceFilter, FilterChips } from '../../parts/filters.tsx'
+import { ChangeDialog, MayChange } from '../../parts/may-change.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty, Loading, NoMatch, ProblemBlock } from '../../parts/page-state.tsx'
 import { plainText } from '../../parts/safe-text.tsx'
@@ -24,12 +25,17 @@ export function EvaluationsPage() {
   const [{ dataset, state, create }, setAddress] = useAddress<'dataset' | 'state' | 'create'>()
   const navigate = useNavigate()
   const { data: datasets = [] } = useQuery(datasetsQuery)
+  const closeForm = () => setAddress({ create: undefined })
   const open = (id: string) =>
     void navigate({ to: '/console/evaluations/$experimentId', params: { experimentId: id }, search: {} })
   return (
     <Page
       title="Evaluations"
-      actions={<Button onClick={() => setAddress({ create: '1' })}>Run experiment</Button>}
+      actions={
+        <MayChange>
+          <Button onClick={() => setAddress({ create: '1' })}>Run experiment</Button>
+        </MayChange>
+      }
       toolbar={
         <>
           <ChoiceFilter
@@ -54,11 +60,9 @@ export function EvaluationsPage() {
     >
       <ExperimentList dataset={dataset} state={states.find(each => each === state)} onOpen={open} />
       {create !== undefined && (
-        <ExperimentForm
-          datasetId={dataset}
-          onClose={() => setAddress({ create: undefined })}
-          onStarted={({ id }) => open(id)}
-        />
+        <ChangeDialog title="Run experiment" right="Viewers cannot run experiments" onClose={closeForm}>
+          <ExperimentForm datasetId={dataset} onClose={closeForm} onStarted={({ id }) => open(id)} />
+        </ChangeDialog>
       )}
     </Page>
   )

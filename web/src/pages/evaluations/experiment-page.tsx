@@ -8,6 +8,7 @@ import { client } from '../../data/client.ts'
 import { useAddress } from '../../parts/address.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Id } from '../../parts/copy.tsx'
+import { MayChange } from '../../parts/may-change.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Loading, ProblemBlock, ProblemLine } from '../../parts/page-state.tsx'
 import { plainText } from '../../parts/safe-text.tsx'
@@ -34,7 +35,11 @@ export function ExperimentPage() {
   return (
     <Page
       title={experiment.name}
-      actions={<Actions experiment={experiment} onDeleted={() => setDeleted(true)} />}
+      actions={
+        <MayChange>
+          <Actions experiment={experiment} onDeleted={() => setDeleted(true)} />
+        </MayChange>
+      }
       toolbar={
         <>
           <StatePill {...experimentStates[experiment.state]} />

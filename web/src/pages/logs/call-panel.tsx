@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { UsageCall } from '../../../../src/contract/usage.ts'
 import { useNames } from '../../data/names.ts'
 import { LinkButton } from '../../parts/link-button.tsx'
+import { MayChange } from '../../parts/may-change.tsx'
 import { Loading, ProblemBlock } from '../../parts/page-state.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
 import { CallBodies } from './call-bodies.tsx'
@@ -50,9 +51,11 @@ function Details({ call, hasBodies }: DetailsProps) {
     <Stack gap="md">
       <Group gap="sm">
         {call.request_id !== null && (
-          <LinkButton to="/console/playground" search={{ call: call.request_id }} variant="default">
-            Open in playground
-          </LinkButton>
+          <MayChange>
+            <LinkButton to="/console/playground" search={{ call: call.request_id }} variant="default">
+              Open in playground
+            </LinkButton>
+          </MayChange>
         )}
         {call.session_id !== null && (
           <LinkButton to="/console/sessions/$sessionId" params={{ sessionId: call.session_id }} variant="default">

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { McpServer } from '../../../../src/contract/mcp.ts'
 import type { McpCallSummary } from '../../../../src/contract/mcp-calls.ts'
-import { useIsAdmin } from '../../data/sign-in.tsx'
+import { useIsAdmin, useMayChange } from '../../data/sign-in.tsx'
 import { useAddress } from '../../parts/address.ts'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Time } from '../../parts/figures.tsx'
@@ -15,7 +15,7 @@ import { WithPanel } from '../../parts/side-panel.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
 import { serversQuery, totalsQuery } from './queries.ts'
 import { ServerPanel } from './server-panel.tsx'
-import { authOf, stateOf } from './server-state.ts'
+import { authOf, type Rights, stateOf } from './server-state.ts'
 
 interface Row {
   readonly server: McpServer
@@ -25,13 +25,14 @@ interface Row {
 /** The registered servers, and the open one beside them. */
 export function ServerList() {
   const isAdmin = useIsAdmin()
+  const mayChange = useMayChange()
   const [{ open }, setAddress] = useAddress<'open' | 'create' | 'tool'>()
   const servers = useQuery(serversQuery)
   const totals = useQuery(totalsQuery)
   const isPanelOpen = open !== undefined
   const columns = useMemo(
-    () => columnsFor(isAdmin).filter(({ key }) => !isPanelOpen || !leftOutBesidePanel.has(key)),
-    [isAdmin, isPanelOpen],
+    () => columnsFor({ isAdmin, mayChange }).filter(({ key }) => !isPanelOpen || !leftOutBesidePanel.has(key)),
+    [isAdmin, mayChange, isPanelOpen],
   )
   if (!servers.data) {
     return servers.error ? (
@@ -76,7 +77,7 @@ function NoServers({ onCreate }: { readonly onCreate: (() => void) | undefined }
 
 const leftOutBesidePanel: ReadonlySet<string> = new Set(['auth', 'median', 'calls'])
 
-const columnsFor = (isAdmin: boolean): readonly Column<Row>[] => [
+const columnsFor = (rights: Rights): readonly Column<Row>[] => [
   {
     key: 'name',
     title: 'Server',
@@ -97,7 +98,7 @@ const columnsFor = (isAdmin: boolean): readonly Column<Row>[] => [
     key: 'state',
     title: 'State',
     width: 'minmax(130px, 1fr)',
-    cell: ({ server }) => <StatePill {...stateOf(server, { isAdmin })} />,
+    cell: ({ server }) => <StatePill {...stateOf(server, rights)} />,
   },
   {
     key: 'auth',

@@ -3,13 +3,14 @@ import { useDisclosure } from '@mantine/hooks'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { McpServer, McpServerTest } from '../../../../src/contract/mcp.ts'
 import { client } from '../../data/client.ts'
-import { useIsAdmin } from '../../data/sign-in.tsx'
+import { useIsAdmin, useMayChange } from '../../data/sign-in.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { CopyButton, Id } from '../../parts/copy.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Time } from '../../parts/figures.tsx'
 import { duration, plural } from '../../parts/format.ts'
 import { InConfigFile } from '../../parts/in-config-file.tsx'
+import { MayChange } from '../../parts/may-change.tsx'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
@@ -44,7 +45,11 @@ export function ServerPanel({ id, server, onClose }: Props) {
     <SidePanel title={server.server_name} onClose={onClose}>
       <Stack gap="md">
         <Head server={server} onDeleted={onClose} />
-        {server.has_login !== null && <Login server={server} />}
+        {server.has_login !== null && (
+          <MayChange>
+            <Login server={server} />
+          </MayChange>
+        )}
         {server.pending_tools_hash !== null && <ToolReview server={server} />}
         <ServerFacts server={server} />
         <ServerTools server={server} />
@@ -55,6 +60,7 @@ export function ServerPanel({ id, server, onClose }: Props) {
 
 function Head({ server, onDeleted }: { readonly server: McpServer; readonly onDeleted: () => void }) {
   const isAdmin = useIsAdmin()
+  const mayChange = useMayChange()
   const queries = useQueryClient()
   const [isEditing, editing] = useDisclosure()
   const [isDeleting, deleting] = useDisclosure()
@@ -70,7 +76,7 @@ function Head({ server, onDeleted }: { readonly server: McpServer; readonly onDe
   return (
     <Stack gap="sm">
       <Group gap="sm">
-        <StatePill {...stateOf(server, { isAdmin })} />
+        <StatePill {...stateOf(server, { isAdmin, mayChange })} />
         <Id id={server.server_id} what="server id" />
       </Group>
       {server.description !== null && (

@@ -6,10 +6,17 @@ interface ShownState {
   readonly word: string
 }
 
+/** What the person may do besides reading. */
+export interface Rights {
+  readonly isAdmin: boolean
+  readonly mayChange: boolean
+}
+
 /** Returns what a person should know first about a server: what it needs, else the result of the last check. */
-export function stateOf(server: McpServer, { isAdmin }: { readonly isAdmin: boolean }): ShownState {
+export function stateOf(server: McpServer, { isAdmin, mayChange }: Rights): ShownState {
   if (server.pending_tools_hash !== null) return { state: 'attention', word: 'tools changed' }
-  if (server.has_login === false) return { state: 'attention', word: 'needs your login' }
+  // Viewers cannot log in.
+  if (mayChange && server.has_login === false) return { state: 'attention', word: 'needs your login' }
   // Records for other keys do not show which credential a server has.
   if (isAdmin && isWithoutCredential(server)) return { state: 'failed', word: 'no credential' }
   switch (server.status) {

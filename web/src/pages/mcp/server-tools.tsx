@@ -3,8 +3,9 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { McpServer, McpStoredToolLists, McpTool } from '../../../../src/contract/mcp.ts'
 import { client } from '../../data/client.ts'
-import { useIsAdmin } from '../../data/sign-in.tsx'
+import { useIsAdmin, useMayChange } from '../../data/sign-in.tsx'
 import { useAddress } from '../../parts/address.ts'
+import { ChangeDialog, MayChange } from '../../parts/may-change.tsx'
 import { Loading, ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
@@ -20,6 +21,7 @@ const maxShown = 200
 /** The tools of a server. Administrators see all accepted ones and choose which of them keys may use. */
 export function ServerTools({ server }: { readonly server: McpServer }) {
   const isAdmin = useIsAdmin()
+  const mayChange = useMayChange()
   const lists = useQuery({ ...toolListsQuery(server.server_id), enabled: isAdmin })
   const own = useQuery({ ...toolsQuery(server.server_id), enabled: !isAdmin && server.has_login !== false })
   const { error, isLoading } = isAdmin ? lists : own
@@ -34,12 +36,17 @@ export function ServerTools({ server }: { readonly server: McpServer }) {
       {isLoading && <Loading lines={3} />}
       {!tools && !isLoading && !error && (
         <Text size="sm" c="dimmed">
-          {isAdmin ? 'Unknown until the server is tested.' : 'Your login comes first.'}
+          {reasonOf({ isAdmin, mayChange })}
         </Text>
       )}
       {tools && <ToolList server={server} tools={tools} held={heldIn(lists.data)} />}
     </section>
   )
+}
+
+function reasonOf({ isAdmin, mayChange }: { readonly isAdmin: boolean; readonly mayChange: boolean }): string {
+  if (isAdmin) return 'Unknown until the server is tested.'
+  return mayChange ? 'Your login comes first.' : 'Only people with a login at the server see them.'
 }
 
 /** Names of accepted tools that the server has changed since. */
@@ -62,6 +69,7 @@ function ToolList({ server, tools, held }: ListProps) {
       client.mcp.update({ params: { server_id: server.server_id }, body }),
     onSettled: () => queries.invalidateQueries({ queryKey: ['mcp'] }),
   })
+  const closeCall = () => setAddress({ tool: undefined })
   const found = tools.filter(({ name }) => name.toLowerCase().includes(filter.trim().toLowerCase()))
   const called = tools.find(({ name }) => name === named)
   return (
@@ -96,15 +104,17 @@ function ToolList({ server, tools, held }: ListProps) {
                   />
                 )}
                 {held.has(tool.name) && <StatePill state="attention" word="held" />}
-                <Button
-                  variant="default"
-                  size="compact-xs"
-                  disabled={held.has(tool.name) || !isAllowed(server, tool.name)}
-                  onClick={() => setAddress({ tool: tool.name })}
-                  aria-label={`Call tool ${tool.name}`}
-                >
-                  Call tool
-                </Button>
+                <MayChange>
+                  <Button
+                    variant="default"
+                    size="compact-xs"
+                    disabled={held.has(tool.name) || !isAllowed(server, tool.name)}
+                    onClick={() => setAddress({ tool: tool.name })}
+                    aria-label={`Call tool ${tool.name}`}
+                  >
+                    Call tool
+                  </Button>
+                </MayChange>
               </Group>
             </div>
             {tool.description !== undefined && (
@@ -120,7 +130,11 @@ function ToolList({ server, tools, held }: ListProps) {
           {found.length - maxShown} more; search to find them
         </Text>
       )}
-      {called && <ToolCall server={server} tool={called} onClose={() => setAddress({ tool: undefined })} />}
+      {called && (
+        <ChangeDialog title={`Call ${called.name}`} right="Viewers cannot call tools" onClose={closeCall}>
+          <ToolCall server={server} tool={called} onClose={closeCall} />
+        </ChangeDialog>
+      )}
     </>
   )
 }

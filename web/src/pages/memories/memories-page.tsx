@@ -5,6 +5,7 @@ import { agentChoicesQuery } from '../../data/agents.ts'
 import { useAddress } from '../../parts/address.ts'
 import { AgentSelect } from '../../parts/agent-select.tsx'
 import { LinkButton } from '../../parts/link-button.tsx'
+import { ChangePanel, MayChange } from '../../parts/may-change.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty, Loading, ProblemBlock } from '../../parts/page-state.tsx'
 import { WithPanel } from '../../parts/side-panel.tsx'
@@ -33,9 +34,11 @@ export function MemoriesPage() {
             >
               Preview prompt
             </Button>
-            <Button leftSection={<IconPlus size={14} />} onClick={create}>
-              Add memory
-            </Button>
+            <MayChange>
+              <Button leftSection={<IconPlus size={14} />} onClick={create}>
+                Add memory
+              </Button>
+            </MayChange>
           </>
         )
       }
@@ -58,7 +61,9 @@ export function MemoriesPage() {
         <WithPanel
           panel={
             address.create !== undefined ? (
-              <AddMemory key="create" agentId={agent} onClose={close} />
+              <ChangePanel key="create" title="Add memory" right="Viewers cannot add memories" onClose={close}>
+                <AddMemory agentId={agent} onClose={close} />
+              </ChangePanel>
             ) : address.preview !== undefined ? (
               <PreviewPanel key="preview" agentId={agent} onClose={close} />
             ) : (

@@ -5,11 +5,13 @@ import { useState } from 'react'
 import type { Memory, MemoryChange } from '../../../../src/contract/memories.ts'
 import { agentsKey } from '../../data/agents.ts'
 import { client } from '../../data/client.ts'
+import { useMayChange } from '../../data/sign-in.tsx'
 import { useAddress } from '../../parts/address.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Id } from '../../parts/copy.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Time } from '../../parts/figures.tsx'
+import { MayChange } from '../../parts/may-change.tsx'
 import { showProblem } from '../../parts/notices.ts'
 import { Loading, ProblemBlock } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
@@ -40,7 +42,7 @@ export function MemoryPanel({ agentId, id, onClose }: Props) {
     await client.memories.update({ params, body })
     await refresh()
   }
-  const isEditing = address.edit !== undefined
+  const isEditing = useMayChange() && address.edit !== undefined
   const toggle = async () => {
     try {
       await change({ disabled: !memory?.disabled })
@@ -59,7 +61,7 @@ export function MemoryPanel({ agentId, id, onClose }: Props) {
       actions={
         memory &&
         !isEditing && (
-          <>
+          <MayChange>
             <Button variant="default" onClick={() => edit(true)}>
               Edit memory
             </Button>
@@ -69,7 +71,7 @@ export function MemoryPanel({ agentId, id, onClose }: Props) {
             <Button variant="subtle" color="red" onClick={() => setDeleting(true)}>
               Delete…
             </Button>
-          </>
+          </MayChange>
         )
       }
     >

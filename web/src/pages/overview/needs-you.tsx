@@ -2,6 +2,7 @@ import { Anchor } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Overview } from '../../../../src/contract/console.ts'
+import { useMayChange } from '../../data/sign-in.tsx'
 import { ApprovalCard } from '../../parts/approval-card.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { Card } from './card.tsx'
@@ -10,9 +11,10 @@ import css from './overview.module.css'
 /** Approvals that wait for a person, the oldest first, with their answers. Arguments are edited in the inbox. */
 export function NeedsYou({ approvals: { pending, oldest } }: { readonly approvals: Overview['approvals'] }) {
   const queries = useQueryClient()
+  const mayChange = useMayChange()
   return (
     <Card
-      title="Needs you"
+      title={mayChange ? 'Needs you' : 'Waiting for approval'}
       quiet={pending === 0 ? 'No approval waits.' : undefined}
       beside={
         pending > 0 && (

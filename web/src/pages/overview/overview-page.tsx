@@ -24,7 +24,7 @@ export function OverviewPage() {
       </Page>
     )
   }
-  if (progress.isPending) {
+  if (progress.isLoading) {
     return (
       <Page title="Overview">
         <Loading />

@@ -1,14 +1,14 @@
 import { useLocalStorage } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { client } from '../../data/client.ts'
-import { useIsAdmin } from '../../data/sign-in.tsx'
+import { useIsAdmin, useMayChange } from '../../data/sign-in.tsx'
 
 export const stepNames = ['model', 'agent', 'session', 'key', 'webhook'] as const
 export type StepName = (typeof stepNames)[number]
 
 /** Which steps of the first run are done or skipped. */
 export interface Progress {
-  readonly isPending: boolean
+  readonly isLoading: boolean
   /** True while nothing was created and the set-up was not skipped: then it takes the whole page. */
   readonly isNew: boolean
   readonly isDone: boolean
@@ -39,10 +39,15 @@ async function readState(isAdmin: boolean) {
 
 export const progressKey = ['first-run'] as const
 
-/** Returns the steps of the first run. What a person skipped is remembered in this browser. */
+/** Returns the steps of the first run, of which viewers have none. What a person skipped is remembered in this browser. */
 export function useProgress(): Progress {
   const isAdmin = useIsAdmin()
-  const { data, isPending } = useQuery({ queryKey: [...progressKey, isAdmin], queryFn: () => readState(isAdmin) })
+  const mayChange = useMayChange()
+  const { data, isLoading } = useQuery({
+    queryKey: [...progressKey, isAdmin],
+    queryFn: () => readState(isAdmin),
+    enabled: mayChange,
+  })
   const [skipped, setSkipped] = useLocalStorage<readonly StepName[]>({
     key: 'switchyard-skipped-steps',
     defaultValue: [],
@@ -51,7 +56,7 @@ export function useProgress(): Progress {
   const isDoneStep = (step: StepName): boolean => data?.[step] === true || skipped.includes(step)
   const done = Object.fromEntries(stepNames.map(step => [step, isDoneStep(step)])) as Record<StepName, boolean>
   return {
-    isPending,
+    isLoading,
     isNew: data !== undefined && !data.session && !skipped.includes('session'),
     isDone: data === undefined || stepNames.every(isDoneStep),
     done,

@@ -5,6 +5,7 @@ import type { Overview } from '../../../../src/contract/console.ts'
 import { client } from '../../data/client.ts'
 import { Elapsed } from '../../parts/figures.tsx'
 import { money, plural } from '../../parts/format.ts'
+import { MayChange } from '../../parts/may-change.tsx'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
@@ -60,14 +61,16 @@ export function RunningNow({ running }: { readonly running: Running }) {
               <span className="soft numbers">
                 {cost_per_minute === null ? 'cost unknown' : `${money(cost_per_minute)} a minute`}
               </span>
-              <Button
-                variant="default"
-                size="compact-xs"
-                onClick={() => stop.mutate(id)}
-                loading={stop.variables === id && stop.isPending}
-              >
-                Stop session
-              </Button>
+              <MayChange>
+                <Button
+                  variant="default"
+                  size="compact-xs"
+                  onClick={() => stop.mutate(id)}
+                  loading={stop.variables === id && stop.isPending}
+                >
+                  Stop session
+                </Button>
+              </MayChange>
             </div>
           )
         },

@@ -5,6 +5,7 @@ import { useRef, useState } from 'react'
 import { modelNames } from '../../data/lists.ts'
 import { oneOf, useAddress } from '../../parts/address.ts'
 import { Confirm } from '../../parts/confirm.tsx'
+import { ChangePage } from '../../parts/may-change.tsx'
 import { Page } from '../../parts/page.tsx'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import { Columns } from './columns.tsx'
@@ -32,6 +33,14 @@ const stacked = '(max-width: 1000px)'
 
 /** Calls up to three models with one input, and compares what they answer. */
 export function PlaygroundPage() {
+  return (
+    <ChangePage title="Playground" right="Viewers cannot call models">
+      <Playground />
+    </ChangePage>
+  )
+}
+
+function Playground() {
   const [address, setAddress] = useAddress<'models' | 'format' | 'call'>()
   const names = useQuery(modelNames)
   const { form, set, edit, isTooLarge } = useStoredForm()

@@ -16,7 +16,12 @@ export function NextRuns({ cron, timezone }: Props) {
   const { data, error } = useQuery(previewQuery(cron, timezone))
   if (error) return <ProblemLine error={error} />
   if (!data) return <Loading lines={3} />
-  if (data.runs.length === 0) {
+  return <RunTimes runs={data.runs} timezone={timezone} />
+}
+
+/** Times of runs in the zone of their schedule. */
+export function RunTimes({ runs, timezone }: { readonly runs: readonly string[]; readonly timezone: string }) {
+  if (runs.length === 0) {
     return (
       <Text size="sm" c="dimmed">
         This pattern is never due again.
@@ -25,7 +30,7 @@ export function NextRuns({ cron, timezone }: Props) {
   }
   return (
     <ol className={css.times}>
-      {data.runs.map(run => (
+      {runs.map(run => (
         <li key={run}>
           <span className="numbers">{zonedTime(run, timezone)}</span>
           <span className="soft">

@@ -4,18 +4,20 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Schedule } from '../../../../src/contract/schedules.ts'
 import { client } from '../../data/client.ts'
 import { useAgentNames } from '../../data/names.ts'
+import { useMayChange } from '../../data/sign-in.tsx'
 import { CodeBlock } from '../../parts/code.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Id } from '../../parts/copy.tsx'
 import { CronWords } from '../../parts/cron-words.tsx'
 import { Facts } from '../../parts/facts.tsx'
+import { MayChange } from '../../parts/may-change.tsx'
 import { Loading, ProblemBlock, ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
 import { TextLink } from '../../parts/text-link.tsx'
 import { missedOptions, overlapOptions } from './choices.ts'
-import { NextRuns } from './next-runs.tsx'
+import { NextRuns, RunTimes } from './next-runs.tsx'
 import { scheduleQuery, schedulesKey } from './queries.ts'
 import { RunHistory } from './run-history.tsx'
 import { scheduleState } from './run-state.ts'
@@ -47,17 +49,27 @@ export function SchedulePanel({ id, onClose }: Props) {
           </Title>
           <CodeBlock text={schedule.prompt} what="prompt" maxLines={8} />
         </div>
-        {schedule.status === 'active' && (
-          <div>
-            <Title order={3} mb="xs">
-              Next runs
-            </Title>
-            <NextRuns cron={schedule.cron} timezone={schedule.timezone} />
-          </div>
-        )}
+        {schedule.status === 'active' && <Upcoming schedule={schedule} />}
         <RunHistory scheduleId={schedule.id} />
       </Stack>
     </SidePanel>
+  )
+}
+
+/** When it runs next. The service computes further times only for people who may change schedules. */
+function Upcoming({ schedule: { cron, timezone, next_run_at: next } }: { readonly schedule: Schedule }) {
+  const mayChange = useMayChange()
+  return (
+    <div>
+      <Title order={3} mb="xs">
+        {mayChange ? 'Next runs' : 'Next run'}
+      </Title>
+      {mayChange ? (
+        <NextRuns cron={cron} timezone={timezone} />
+      ) : (
+        <RunTimes runs={next === null ? [] : [next]} timezone={timezone} />
+      )}
+    </div>
   )
 }
 
@@ -85,20 +97,22 @@ function Actions({ schedule, onDeleted }: { readonly schedule: Schedule; readonl
         <StatePill {...scheduleState(schedule)} />
         <Id id={schedule.id} what="schedule id" />
       </Group>
-      <Group gap="sm">
-        <Button variant="default" onClick={() => run.mutate()} loading={run.isPending}>
-          Run now
-        </Button>
-        <Button variant="default" onClick={() => pause.mutate()} loading={pause.isPending}>
-          {isPaused ? 'Resume schedule' : 'Pause schedule'}
-        </Button>
-        <Button variant="default" onClick={editing.open}>
-          Edit schedule
-        </Button>
-        <Button variant="default" onClick={deleting.open}>
-          Delete schedule
-        </Button>
-      </Group>
+      <MayChange>
+        <Group gap="sm">
+          <Button variant="default" onClick={() => run.mutate()} loading={run.isPending}>
+            Run now
+          </Button>
+          <Button variant="default" onClick={() => pause.mutate()} loading={pause.isPending}>
+            {isPaused ? 'Resume schedule' : 'Pause schedule'}
+          </Button>
+          <Button variant="default" onClick={editing.open}>
+            Edit schedule
+          </Button>
+          <Button variant="default" onClick={deleting.open}>
+            Delete schedule
+          </Button>
+        </Group>
+      </MayChange>
       {run.data?.session_id && (
         <Text size="sm" role="status">
           Started.{' '}

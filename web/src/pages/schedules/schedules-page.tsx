@@ -8,6 +8,7 @@ import { nextPageOf } from '../../data/next-page.ts'
 import { useAddress } from '../../parts/address.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { ChoiceFilter, FilterChips } from '../../parts/filters.tsx'
+import { ChangeDialog, MayChange } from '../../parts/may-change.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty, Loading, NoMatch, ProblemBlock } from '../../parts/page-state.tsx'
 import { WithPanel } from '../../parts/side-panel.tsx'
@@ -21,10 +22,15 @@ export function SchedulesPage() {
   const [{ agent, open, create }, setAddress] = useAddress<'agent' | 'open' | 'create' | 'state'>()
   const { data: agents = [] } = useQuery(agentChoicesQuery)
   const close = () => setAddress({ open: undefined, state: undefined })
+  const closeForm = () => setAddress({ create: undefined })
   return (
     <Page
       title="Schedules"
-      actions={<Button onClick={() => setAddress({ create: '1' })}>Create schedule</Button>}
+      actions={
+        <MayChange>
+          <Button onClick={() => setAddress({ create: '1' })}>Create schedule</Button>
+        </MayChange>
+      }
       toolbar={
         <>
           <ChoiceFilter
@@ -45,11 +51,13 @@ export function SchedulesPage() {
         <Schedules agent={agent} open={open} />
       </WithPanel>
       {create !== undefined && (
-        <ScheduleForm
-          agentId={agent}
-          onClose={() => setAddress({ create: undefined })}
-          onSaved={({ id }) => setAddress({ create: undefined, open: id })}
-        />
+        <ChangeDialog title="Create schedule" right="Viewers cannot create schedules" onClose={closeForm}>
+          <ScheduleForm
+            agentId={agent}
+            onClose={closeForm}
+            onSaved={({ id }) => setAddress({ create: undefined, open: id })}
+          />
+        </ChangeDialog>
       )}
     </Page>
   )

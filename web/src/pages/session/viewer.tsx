@@ -1,6 +1,8 @@
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { SessionSummary } from '../../../../src/contract/session-summaries.ts'
+import { useMayChange } from '../../data/sign-in.tsx'
 import { Deferred } from '../../parts/deferred.tsx'
+import { MayChange } from '../../parts/may-change.tsx'
 import { nextRequest, type Row, rowsOf } from '../../session-log/rows.ts'
 import type { View } from '../../session-log/view.ts'
 import { Announcer } from './announcer.tsx'
@@ -30,6 +32,7 @@ import { ViewerDialogs } from './viewer-dialogs.tsx'
 /** A session as it was and as it happens: header, timeline, transcript, composer and inspector around one log. */
 export function Viewer({ session }: { readonly session: SessionSummary }) {
   const sessionId = session.id
+  const mayChange = useMayChange()
   const [{ view, connection, caughtUp, isLoadingOlder, olderError }, source] = useSessionLog(sessionId)
   const selection = useSelection()
   const open = useOpenRows()
@@ -92,7 +95,7 @@ export function Viewer({ session }: { readonly session: SessionSummary }) {
               )}
               <LiveLine connection={connection} caughtUp={caughtUp} onRetry={() => source.reconnect()} />
               <WaitingPrompts sessionId={sessionId} waiting={view.waiting} />
-              {!view.isDeleted && (
+              {mayChange && !view.isDeleted && (
                 <Composer sessionId={sessionId} model={model} loadModel={loadModel} isBusy={view.run !== undefined} />
               )}
             </div>
@@ -110,13 +113,15 @@ export function Viewer({ session }: { readonly session: SessionSummary }) {
           </div>
           <Announcer view={view} status={status} />
         </main>
-        <ViewerDialogs
-          sessionId={sessionId}
-          title={title}
-          dialogs={dialogs}
-          waiting={view.waiting.length}
-          onStopping={markStopping}
-        />
+        <MayChange>
+          <ViewerDialogs
+            sessionId={sessionId}
+            title={title}
+            dialogs={dialogs}
+            waiting={view.waiting.length}
+            onStopping={markStopping}
+          />
+        </MayChange>
       </CostsContext>
     </ViewerContext>
   )

@@ -6,6 +6,7 @@ import { client } from '../../data/client.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { toCsv } from '../../parts/csv.ts'
 import { plural } from '../../parts/format.ts'
+import { MayChange } from '../../parts/may-change.tsx'
 import { saveFile } from '../../parts/save-file.ts'
 
 interface Props {
@@ -64,14 +65,14 @@ export function ManyActions({ rows, selected, onDone }: Props) {
   return (
     <>
       {chosen.length > 0 && (
-        <>
+        <MayChange>
           <Button variant="default" onClick={() => setQuestion('stop')}>
             Stop {what}
           </Button>
           <Button variant="default" c="var(--state-failed)" onClick={() => setQuestion('delete')}>
             Delete {what}
           </Button>
-        </>
+        </MayChange>
       )}
       <Button
         variant="subtle"

@@ -4,11 +4,12 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { agentChoicesQuery } from '../../data/agents.ts'
 import { nextPageOf } from '../../data/next-page.ts'
-import { useIsAdmin } from '../../data/sign-in.tsx'
+import { useIsAdmin, useMayChange } from '../../data/sign-in.tsx'
 import { useAddress } from '../../parts/address.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { ChoiceFilter, FilterChips, SearchFilter } from '../../parts/filters.tsx'
 import { plural } from '../../parts/format.ts'
+import { ChangePanel } from '../../parts/may-change.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty, Loading, NoMatch, ProblemBlock } from '../../parts/page-state.tsx'
 import { WithPanel } from '../../parts/side-panel.tsx'
@@ -26,6 +27,7 @@ export function SessionsPage() {
   const [address, setAddress] = useAddress<SessionFilter | 'open' | 'create'>()
   const { open, create, ...filters } = address
   const isAdmin = useIsAdmin()
+  const mayChange = useMayChange()
   const navigate = useNavigate()
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const sessions = useInfiniteQuery(sessionsQuery(filters))
@@ -41,6 +43,7 @@ export function SessionsPage() {
       return next
     })
 
+  const closeForm = () => setAddress({ create: undefined })
   const startSession = <Button onClick={() => setAddress({ create: '1', open: undefined })}>Start session</Button>
   const list = () => {
     if (isPending) return <Loading lines={12} />
@@ -75,7 +78,7 @@ export function SessionsPage() {
   return (
     <Page
       title="Sessions"
-      actions={startSession}
+      actions={mayChange && startSession}
       toolbar={
         <>
           <SearchFilter label="Search title or id" value={filters.q} onChange={q => setAddress({ q })} />
@@ -108,7 +111,9 @@ export function SessionsPage() {
       <WithPanel
         panel={
           create === '1' ? (
-            <NewSession agentId={filters.agent} onClose={() => setAddress({ create: undefined })} />
+            <ChangePanel title="Start session" right="Viewers cannot start sessions" onClose={closeForm}>
+              <NewSession agentId={filters.agent} onClose={closeForm} />
+            </ChangePanel>
           ) : open === undefined ? null : (
             <SessionPanel key={open} id={open} onClose={() => setAddress({ open: undefined })} />
           )

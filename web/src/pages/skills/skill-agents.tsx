@@ -8,6 +8,7 @@ import { client } from '../../data/client.ts'
 import { AgentSelect } from '../../parts/agent-select.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { CopyState } from '../../parts/copy-state.tsx'
+import { MayChange } from '../../parts/may-change.tsx'
 import { Loading, ProblemBlock, ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { UpdateCopy } from '../../parts/update-copy.tsx'
@@ -42,9 +43,11 @@ export function SkillAgents({ skill, onChanged }: Props) {
       <Group justify="space-between">
         <Title order={3}>Agents</Title>
         {outdated > 1 && (
-          <Button variant="default" onClick={() => setUpdating(true)}>
-            Update {outdated} outdated copies…
-          </Button>
+          <MayChange>
+            <Button variant="default" onClick={() => setUpdating(true)}>
+              Update {outdated} outdated copies…
+            </Button>
+          </MayChange>
         )}
       </Group>
       {agents.length === 0 && <span className="soft">No agent has this skill.</span>}
@@ -58,14 +61,16 @@ export function SkillAgents({ skill, onChanged }: Props) {
           Show more agents
         </Button>
       )}
-      <AgentSelect
-        key={agents.length}
-        label="Attach to an agent"
-        description="Appends a copy to its prompt, as a new version of the agent"
-        value={undefined}
-        onChange={id => attach.mutate(id)}
-        without={agents.map(agent => agent.agent_id)}
-      />
+      <MayChange>
+        <AgentSelect
+          key={agents.length}
+          label="Attach to an agent"
+          description="Appends a copy to its prompt, as a new version of the agent"
+          value={undefined}
+          onChange={id => attach.mutate(id)}
+          without={agents.map(agent => agent.agent_id)}
+        />
+      </MayChange>
       <ProblemLine error={attach.error} />
       <Confirm
         isOpen={isUpdating}
@@ -99,16 +104,18 @@ function AgentRow({ skill, agent: { agent_id: id, name, state }, onChanged }: Ro
         </Link>
         <CopyState state={state} />
       </span>
-      <span className={css.actions}>
-        {(state === 'outdated' || state === 'edited') && (
-          <Button variant="default" size="compact-xs" onClick={() => setDialog('update')}>
-            Update copy…
+      <MayChange>
+        <span className={css.actions}>
+          {(state === 'outdated' || state === 'edited') && (
+            <Button variant="default" size="compact-xs" onClick={() => setDialog('update')}>
+              Update copy…
+            </Button>
+          )}
+          <Button variant="subtle" color="red" size="compact-xs" onClick={() => setDialog('detach')}>
+            Detach…
           </Button>
-        )}
-        <Button variant="subtle" color="red" size="compact-xs" onClick={() => setDialog('detach')}>
-          Detach…
-        </Button>
-      </span>
+        </span>
+      </MayChange>
       {dialog === 'update' && (
         <UpdateCopy skillId={skill.id} agentId={id} title={name} onClose={close} onDone={onChanged} />
       )}

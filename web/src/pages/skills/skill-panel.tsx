@@ -14,6 +14,7 @@ import { Facts } from '../../parts/facts.tsx'
 import { Time } from '../../parts/figures.tsx'
 import { plural } from '../../parts/format.ts'
 import { Markdown } from '../../parts/markdown.tsx'
+import { MayChange } from '../../parts/may-change.tsx'
 import { showProblem } from '../../parts/notices.ts'
 import { Loading, ProblemBlock } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
@@ -45,14 +46,14 @@ export function SkillPanel({ id, isEditing, onEdit, onClose }: Props) {
       actions={
         skill &&
         !isEditing && (
-          <>
+          <MayChange>
             <Button variant="default" onClick={() => onEdit(true)}>
               Edit skill
             </Button>
             <Button variant="subtle" color="red" onClick={() => setDeleting(true)}>
               Delete skill…
             </Button>
-          </>
+          </MayChange>
         )
       }
     >

@@ -3,11 +3,13 @@ import { IconPlus } from '@tabler/icons-react'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
 import type { Skill } from '../../../../src/contract/skills.ts'
+import { useMayChange } from '../../data/sign-in.tsx'
 import { skillListQuery } from '../../data/skills.ts'
 import { useAddress } from '../../parts/address.ts'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Time } from '../../parts/figures.tsx'
 import { SearchFilter } from '../../parts/filters.tsx'
+import { ChangePanel, MayChange } from '../../parts/may-change.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty, Loading, NoMatch, ProblemBlock } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
@@ -21,6 +23,7 @@ import { SkillPanel } from './skill-panel.tsx'
 export function SkillsPage() {
   const [address, setAddress] = useAddress<'q' | 'open' | 'create' | 'edit'>()
   const { q, open } = address
+  const mayChange = useMayChange()
   const { data, error, refetch, isPending, hasNextPage, fetchNextPage } = useInfiniteQuery(skillListQuery)
   const counts = useQuery(copyCountsQuery).data
   const all = useMemo(() => data?.pages.flatMap(page => page.data) ?? [], [data])
@@ -36,9 +39,11 @@ export function SkillsPage() {
     <Page
       title="Skills"
       actions={
-        <Button leftSection={<IconPlus size={14} />} onClick={create}>
-          Create skill
-        </Button>
+        <MayChange>
+          <Button leftSection={<IconPlus size={14} />} onClick={create}>
+            Create skill
+          </Button>
+        </MayChange>
       }
       toolbar={
         <>
@@ -64,13 +69,15 @@ export function SkillsPage() {
       <WithPanel
         panel={
           address.create !== undefined ? (
-            <CreateSkill onClose={close} onMade={({ id }) => setAddress({ create: undefined, open: id })} />
+            <ChangePanel title="Create skill" right="Viewers cannot create skills" onClose={close}>
+              <CreateSkill onClose={close} onMade={({ id }) => setAddress({ create: undefined, open: id })} />
+            </ChangePanel>
           ) : (
             open !== undefined && (
               <SkillPanel
                 key={open}
                 id={open}
-                isEditing={address.edit !== undefined}
+                isEditing={mayChange && address.edit !== undefined}
                 onEdit={isOn => setAddress({ edit: isOn ? '1' : undefined })}
                 onClose={close}
               />

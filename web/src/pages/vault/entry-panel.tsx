@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { VaultEntry } from '../../../../src/contract/vault.ts'
 import { client } from '../../data/client.ts'
-import { useIsAdmin } from '../../data/sign-in.tsx'
+import { useIsAdmin, useMayChange } from '../../data/sign-in.tsx'
 import { useAddress } from '../../parts/address.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Facts } from '../../parts/facts.tsx'
@@ -25,10 +25,11 @@ interface Props {
 export function EntryPanel({ entry, onClose }: Props) {
   const queries = useQueryClient()
   const isAdmin = useIsAdmin()
+  const mayChange = useMayChange()
   const [{ edit }, setAddress] = useAddress<'edit'>()
   const [isAsking, setAsking] = useState(false)
   const stopEditing = () => setAddress({ edit: undefined })
-  if (edit === '1') {
+  if (mayChange && edit === '1') {
     return (
       <SidePanel title={`Replace ${entry.key}`} onClose={stopEditing}>
         <Stack gap="md">
@@ -41,19 +42,21 @@ export function EntryPanel({ entry, onClose }: Props) {
   return (
     <SidePanel title={entry.key} onClose={onClose}>
       <Stack gap="md">
-        <Group gap="sm">
-          <Button variant="default" onClick={() => setAddress({ edit: '1' })}>
-            Replace value
-          </Button>
-          <Button variant="default" c="var(--state-failed)" onClick={() => setAsking(true)}>
-            Delete entry
-          </Button>
-          {isAdmin && (
-            <Link to="/console/audit" search={{ object_id: entry.key }}>
-              Changes
-            </Link>
-          )}
-        </Group>
+        {mayChange && (
+          <Group gap="sm">
+            <Button variant="default" onClick={() => setAddress({ edit: '1' })}>
+              Replace value
+            </Button>
+            <Button variant="default" c="var(--state-failed)" onClick={() => setAsking(true)}>
+              Delete entry
+            </Button>
+            {isAdmin && (
+              <Link to="/console/audit" search={{ object_id: entry.key }}>
+                Changes
+              </Link>
+            )}
+          </Group>
+        )}
         <Facts
           of={[
             ['Available to', scopeWords[entry.scope]],

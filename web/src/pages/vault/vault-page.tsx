@@ -7,6 +7,7 @@ import { useIsAdmin } from '../../data/sign-in.tsx'
 import { useAddress } from '../../parts/address.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { SearchFilter } from '../../parts/filters.tsx'
+import { ChangePanel, MayChange } from '../../parts/may-change.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty, Loading, NoMatch, ProblemBlock } from '../../parts/page-state.tsx'
 import { SidePanel, WithPanel } from '../../parts/side-panel.tsx'
@@ -30,9 +31,11 @@ export function VaultPage() {
     setAddress({ open: idOf(entry), create: undefined, edit: undefined }, { isStep: true })
   const panel =
     create === '1' ? (
-      <SidePanel title="Store vault entry" onClose={close}>
-        <EntryForm onCancel={close} onDone={openEntry} />
-      </SidePanel>
+      <ChangePanel title="Store vault entry" right="Viewers cannot store vault entries" onClose={close}>
+        <SidePanel title="Store vault entry" onClose={close}>
+          <EntryForm onCancel={close} onDone={openEntry} />
+        </SidePanel>
+      </ChangePanel>
     ) : (
       opened && <EntryPanel key={open} entry={opened} onClose={close} />
     )
@@ -40,9 +43,11 @@ export function VaultPage() {
     <Page
       title="Vault"
       actions={
-        <Button leftSection={<IconPlus size={14} />} onClick={() => setAddress({ create: '1', open: undefined })}>
-          Store vault entry
-        </Button>
+        <MayChange>
+          <Button leftSection={<IconPlus size={14} />} onClick={() => setAddress({ create: '1', open: undefined })}>
+            Store vault entry
+          </Button>
+        </MayChange>
       }
       toolbar={<SearchFilter label="Name" value={q} onChange={value => setAddress({ q: value })} />}
     >

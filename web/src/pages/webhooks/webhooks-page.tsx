@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core'
 import { oneOf, useAddress } from '../../parts/address.ts'
+import { ChangeDialog, MayChange } from '../../parts/may-change.tsx'
 import { Page } from '../../parts/page.tsx'
 import { PageTabs } from '../../parts/page-tabs.tsx'
 import { DeliveriesTab } from './deliveries/deliveries-tab.tsx'
@@ -20,6 +21,7 @@ export function WebhooksPage() {
   const [{ tab: named, test, agent, create }, setAddress] = useAddress<Names>()
   const tab = oneOf(named, ['incoming', 'deliveries', 'outgoing'])
   const isSetup = tab === 'incoming' && (agent !== undefined || create !== undefined)
+  const closeTest = () => setAddress({ test: undefined })
   return (
     <Page
       title="Webhooks"
@@ -30,13 +32,15 @@ export function WebhooksPage() {
               Show all webhooks
             </Button>
           )}
-          {tab === 'incoming' && !isSetup && (
-            <Button onClick={() => setAddress({ create: '1' })}>Set up webhook</Button>
-          )}
-          {tab === 'deliveries' && <Button onClick={() => setAddress({ test: '1' })}>Send test delivery</Button>}
-          {tab === 'outgoing' && (
-            <Button onClick={() => setAddress({ create: '1', view: undefined })}>Create endpoint</Button>
-          )}
+          <MayChange>
+            {tab === 'incoming' && !isSetup && (
+              <Button onClick={() => setAddress({ create: '1' })}>Set up webhook</Button>
+            )}
+            {tab === 'deliveries' && <Button onClick={() => setAddress({ test: '1' })}>Send test delivery</Button>}
+            {tab === 'outgoing' && (
+              <Button onClick={() => setAddress({ create: '1', view: undefined })}>Create endpoint</Button>
+            )}
+          </MayChange>
         </>
       }
       toolbar={<PageTabs label="Parts of webhooks" tabs={tabs} value={tab} />}
@@ -44,7 +48,11 @@ export function WebhooksPage() {
       {tab === 'incoming' && <IncomingTab />}
       {tab === 'deliveries' && <DeliveriesTab />}
       {tab === 'outgoing' && <OutgoingTab />}
-      {test !== undefined && <TestDialog agentId={agent} onClose={() => setAddress({ test: undefined })} />}
+      {test !== undefined && (
+        <ChangeDialog title="Send test delivery" right="Viewers cannot send deliveries" onClose={closeTest}>
+          <TestDialog agentId={agent} onClose={closeTest} />
+        </ChangeDialog>
+      )}
     </Page>
   )
 }

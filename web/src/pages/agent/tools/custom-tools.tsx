@@ -2,6 +2,7 @@ import { ActionIcon, Button, Group, NumberInput, Stack, Textarea, TextInput } fr
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { isRecord } from '../../../data/json.ts'
 import { JsonField } from '../../../parts/json-field.tsx'
+import { MayChange } from '../../../parts/may-change.tsx'
 import css from '../agent.module.css'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -31,11 +32,13 @@ export function CustomTools({ tools, onChange }: Props) {
           onRemove={() => onChange(tools.filter((_, index) => index !== at))}
         />
       ))}
-      <Group>
-        <Button variant="default" leftSection={<IconPlus size={14} />} onClick={() => onChange([...tools, empty])}>
-          Add custom tool
-        </Button>
-      </Group>
+      <MayChange>
+        <Group>
+          <Button variant="default" leftSection={<IconPlus size={14} />} onClick={() => onChange([...tools, empty])}>
+            Add custom tool
+          </Button>
+        </Group>
+      </MayChange>
     </section>
   )
 }
@@ -78,9 +81,11 @@ function CustomTool({ tool, onChange, onRemove }: ToolProps) {
           hideControls
           w={130}
         />
-        <ActionIcon aria-label={`Remove tool ${name}`} onClick={onRemove} mb={6}>
-          <IconTrash size={14} />
-        </ActionIcon>
+        <MayChange>
+          <ActionIcon aria-label={`Remove tool ${name}`} onClick={onRemove} mb={6}>
+            <IconTrash size={14} />
+          </ActionIcon>
+        </MayChange>
       </Group>
       <Textarea
         label="Description"

@@ -1,4 +1,5 @@
 import { SegmentedControl } from '@mantine/core'
+import { useMayChange } from '../../../data/sign-in.tsx'
 import type { Policy } from './setup.ts'
 
 const choices = [
@@ -13,8 +14,9 @@ interface Props {
   readonly onChange: (policy: Policy) => void
 }
 
-/** Allow, ask a person first, or deny. */
+/** Allow, ask a person first, or deny. Viewers get the word. */
 export function PolicyControl({ label, value, onChange }: Props) {
+  if (!useMayChange()) return <span className="soft">{choices.find(choice => choice.value === value)?.label}</span>
   return (
     <SegmentedControl
       aria-label={label}

@@ -1,5 +1,6 @@
 import { Button, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import { MayChange } from '../../../parts/may-change.tsx'
 import { Loading, ProblemLine } from '../../../parts/page-state.tsx'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import css from '../agent.module.css'
@@ -61,9 +62,11 @@ export function ServerToolList({ server, onChange }: Props) {
             {tools[tool.name] === undefined ? (
               <span className="soft">as the server</span>
             ) : (
-              <Button variant="subtle" size="compact-xs" onClick={() => reset(tool.name)}>
-                As the server
-              </Button>
+              <MayChange>
+                <Button variant="subtle" size="compact-xs" onClick={() => reset(tool.name)}>
+                  As the server
+                </Button>
+              </MayChange>
             )}
             <PolicyControl
               label={`Policy of ${tool.name}`}

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { mcpServersQuery } from '../../../data/lists.ts'
+import { MayChange } from '../../../parts/may-change.tsx'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import css from '../agent.module.css'
 import { PolicyControl } from './policy-control.tsx'
@@ -32,10 +33,12 @@ export function ServerTools({ servers, onChange }: Props) {
           />
         ))}
       </div>
-      <AddServer
-        taken={servers.map(({ name }) => name)}
-        onAdd={server => onChange([...servers, { ...server, policy: 'allow', tools: {} }])}
-      />
+      <MayChange>
+        <AddServer
+          taken={servers.map(({ name }) => name)}
+          onAdd={server => onChange([...servers, { ...server, policy: 'allow', tools: {} }])}
+        />
+      </MayChange>
     </section>
   )
 }
@@ -71,9 +74,11 @@ function ServerRow({ server, onChange, onRemove }: RowProps) {
         </span>
         <span className={css.actions}>
           <PolicyControl label={`Policy of ${name}`} value={policy} onChange={next => onChange({ policy: next })} />
-          <ActionIcon aria-label={`Remove server ${name}`} onClick={onRemove}>
-            <IconTrash size={14} />
-          </ActionIcon>
+          <MayChange>
+            <ActionIcon aria-label={`Remove server ${name}`} onClick={onRemove}>
+              <IconTrash size={14} />
+            </ActionIcon>
+          </MayChange>
         </span>
       </div>
       {isOpen && <ServerToolList server={server} onChange={next => onChange({ tools: next })} />}

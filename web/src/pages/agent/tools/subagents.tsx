@@ -2,7 +2,9 @@ import { ActionIcon, Group, NumberInput } from '@mantine/core'
 import { IconTrash } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { isRecord } from '../../../data/json.ts'
+import { useMayChange } from '../../../data/sign-in.tsx'
 import { AgentSelect } from '../../../parts/agent-select.tsx'
+import { MayChange } from '../../../parts/may-change.tsx'
 import css from '../agent.module.css'
 import type { Editing } from '../use-draft.ts'
 import { AgentName } from './agent-name.tsx'
@@ -32,6 +34,7 @@ const policyIn = (entry: Fields): Policy => {
 
 /** Other agents that this one may call, each in a separate session. */
 export function Subagents({ editing: { agent, draft, set } }: { readonly editing: Editing }) {
+  const mayChange = useMayChange()
   const entries = entriesOf(draft.config['agents'])
   const write = (next: readonly Fields[]) => set('agents', next.length === 0 ? undefined : next.map(storedEntry))
   const replace = (at: number, entry: Fields) => write(entries.map((each, index) => (index === at ? entry : each)))
@@ -48,7 +51,7 @@ export function Subagents({ editing: { agent, draft, set } }: { readonly editing
           />
         ))}
       </div>
-      {entries.length < maxAgents && (
+      {mayChange && entries.length < maxAgents && (
         <AgentSelect
           key={entries.length}
           label="Add an agent that this one may call"
@@ -122,9 +125,11 @@ function SubagentRow({ entry, onChange, onRemove }: RowProps) {
           value={policyIn(entry)}
           onChange={policy => onChange(withField(entry, 'permission_policy', policy === 'allow' ? undefined : policy))}
         />
-        <ActionIcon aria-label={`Remove agent ${id}`} onClick={onRemove}>
-          <IconTrash size={14} />
-        </ActionIcon>
+        <MayChange>
+          <ActionIcon aria-label={`Remove agent ${id}`} onClick={onRemove}>
+            <IconTrash size={14} />
+          </ActionIcon>
+        </MayChange>
       </Group>
     </div>
   )

@@ -68,8 +68,8 @@ export function ToolForms({ editing, known }: Props) {
       </section>
       {setup.others.length > 0 && (
         <Text size="sm" c="dimmed" mt="md">
-          {setup.others.length} entries are of a type that this form does not know. They stay as they are; edit them as
-          JSON.
+          {setup.others.length} entries are of a type that this form does not know. They stay as they are; the JSON has
+          them.
         </Text>
       )}
     </>

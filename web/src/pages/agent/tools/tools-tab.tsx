@@ -20,7 +20,7 @@ export function ToolsTab({ editing }: { readonly editing: Editing }) {
     <>
       {hasForm ? (
         <SegmentedControl
-          aria-label="How to edit the tools"
+          aria-label="How to show the tools"
           size="xs"
           mb="md"
           data={[
@@ -32,7 +32,7 @@ export function ToolsTab({ editing }: { readonly editing: Editing }) {
         />
       ) : (
         <Text size="sm" c="dimmed" mb="md">
-          The runtime {editing.draft.harness} does not list its tools, so they are edited as JSON. It may have tools of
+          The runtime {editing.draft.harness} does not list its tools, so they are shown as JSON. It may have tools of
           its own.
         </Text>
       )}

@@ -3,6 +3,7 @@ import { IconRepeat, IconSwitchHorizontal } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAddress } from '../../../parts/address.ts'
+import { ChangeDialog, MayChange } from '../../../parts/may-change.tsx'
 import { Empty, Loading, ProblemBlock } from '../../../parts/page-state.tsx'
 import css from '../compare.module.css'
 import { logQuery, summaryQuery } from '../queries.ts'
@@ -22,9 +23,11 @@ export function SessionsPart() {
         <SessionSelect label="Session B" value={b} onChange={next => setAddress({ b: next })} />
         <div className={css.facts}>
           {a !== undefined && (
-            <Button leftSection={<IconRepeat size={14} aria-hidden />} onClick={() => setFormOpen(true)}>
-              Re-run prompt of A
-            </Button>
+            <MayChange>
+              <Button leftSection={<IconRepeat size={14} aria-hidden />} onClick={() => setFormOpen(true)}>
+                Re-run prompt of A
+              </Button>
+            </MayChange>
           )}
           {a !== undefined && b !== undefined && (
             <Button
@@ -49,14 +52,16 @@ export function SessionsPart() {
         <BothLoaded a={a} b={b} />
       )}
       {isFormOpen && a !== undefined && (
-        <RerunForm
-          sessionId={a}
-          onClose={() => setFormOpen(false)}
-          onStarted={id => {
-            setFormOpen(false)
-            setAddress({ b: id, rerun: undefined }, { isStep: true })
-          }}
-        />
+        <ChangeDialog title="Re-run a prompt" right="Viewers cannot re-run prompts" onClose={() => setFormOpen(false)}>
+          <RerunForm
+            sessionId={a}
+            onClose={() => setFormOpen(false)}
+            onStarted={id => {
+              setFormOpen(false)
+              setAddress({ b: id, rerun: undefined }, { isStep: true })
+            }}
+          />
+        </ChangeDialog>
       )}
     </>
   )

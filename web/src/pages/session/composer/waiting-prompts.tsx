@@ -2,6 +2,7 @@ import { Button } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { client } from '../../../data/client.ts'
 import { Time } from '../../../parts/figures.tsx'
+import { MayChange } from '../../../parts/may-change.tsx'
 import { ProblemLine } from '../../../parts/page-state.tsx'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import type { Prompt } from '../../../session-log/view.ts'
@@ -31,15 +32,17 @@ export function WaitingPrompts({ sessionId, waiting }: Props) {
             <span className="soft">
               <Time at={prompt.queuedAt} absent="" />
             </span>
-            <Button
-              variant="subtle"
-              color="gray"
-              size="compact-xs"
-              loading={withdraw.isPending && withdraw.variables === prompt.id}
-              onClick={() => withdraw.mutate(prompt.id)}
-            >
-              Withdraw prompt
-            </Button>
+            <MayChange>
+              <Button
+                variant="subtle"
+                color="gray"
+                size="compact-xs"
+                loading={withdraw.isPending && withdraw.variables === prompt.id}
+                onClick={() => withdraw.mutate(prompt.id)}
+              >
+                Withdraw prompt
+              </Button>
+            </MayChange>
           </li>
         ))}
       </ol>

@@ -13,6 +13,7 @@ import {
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { client } from '../../../data/client.ts'
+import { MayChange } from '../../../parts/may-change.tsx'
 import { showProblem } from '../../../parts/notices.ts'
 import { exportEvents, exportMarkdown } from '../export.ts'
 import { sessionQuery } from '../queries.ts'
@@ -34,13 +35,15 @@ export function Actions({ sessionId, title, canInterrupt, isDeleted, onOpen, onI
   return (
     <>
       {canInterrupt && (
-        <Button
-          variant="default"
-          leftSection={<IconPlayerStop size={14} aria-hidden />}
-          onClick={() => onOpen('interrupt')}
-        >
-          Interrupt run
-        </Button>
+        <MayChange>
+          <Button
+            variant="default"
+            leftSection={<IconPlayerStop size={14} aria-hidden />}
+            onClick={() => onOpen('interrupt')}
+          >
+            Interrupt run
+          </Button>
+        </MayChange>
       )}
       <MoreMenu sessionId={sessionId} title={title} isDeleted={isDeleted} onOpen={onOpen} />
       <ActionIcon aria-label="Show or hide the inspector" onClick={onInspector}>
@@ -67,18 +70,26 @@ function MoreMenu({ sessionId, title, isDeleted, onOpen }: Omit<Props, 'canInter
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item leftSection={<IconGitFork size={14} />} onClick={() => onOpen('fork')} disabled={isDeleted}>
-          Fork session
-        </Menu.Item>
+        <MayChange>
+          <Menu.Item leftSection={<IconGitFork size={14} />} onClick={() => onOpen('fork')} disabled={isDeleted}>
+            Fork session
+          </Menu.Item>
+        </MayChange>
         <Menu.Item
           leftSection={<IconArrowsDiff size={14} />}
           onClick={() => void navigate({ to: '/console/compare', search: { a: sessionId } })}
         >
           Compare session
         </Menu.Item>
-        <Menu.Item leftSection={<IconArrowsMinimize size={14} />} onClick={() => compact.mutate()} disabled={isDeleted}>
-          Compact conversation
-        </Menu.Item>
+        <MayChange>
+          <Menu.Item
+            leftSection={<IconArrowsMinimize size={14} />}
+            onClick={() => compact.mutate()}
+            disabled={isDeleted}
+          >
+            Compact conversation
+          </Menu.Item>
+        </MayChange>
         <Menu.Divider />
         <Menu.Item leftSection={<IconDownload size={14} />} onClick={() => save.mutate(() => exportEvents(sessionId))}>
           Export events (JSONL)
@@ -89,15 +100,17 @@ function MoreMenu({ sessionId, title, isDeleted, onOpen }: Omit<Props, 'canInter
         >
           Export transcript (Markdown)
         </Menu.Item>
-        <Menu.Divider />
-        <Menu.Item
-          color="red"
-          leftSection={<IconTrash size={14} />}
-          onClick={() => onOpen('delete')}
-          disabled={isDeleted}
-        >
-          Delete session
-        </Menu.Item>
+        <MayChange>
+          <Menu.Divider />
+          <Menu.Item
+            color="red"
+            leftSection={<IconTrash size={14} />}
+            onClick={() => onOpen('delete')}
+            disabled={isDeleted}
+          >
+            Delete session
+          </Menu.Item>
+        </MayChange>
       </Menu.Dropdown>
     </Menu>
   )

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { SessionSummary } from '../../../../../src/contract/session-summaries.ts'
+import { useMayChange } from '../../../data/sign-in.tsx'
 import { shortId } from '../../../parts/format.ts'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import type { Status } from '../../../session-log/status.ts'
@@ -35,12 +36,13 @@ export const canInterrupt = ({ word }: Status): boolean => interruptible.has(wor
 
 /** What the session is, what it does now, what it costs, and what can be done with it. */
 export function SessionHeader({ session, title, status, model, isDeleted, onOpen, onInspector }: Props) {
+  const mayChange = useMayChange()
   return (
     <header className={css.header}>
       <Crumbs session={session} />
       <div className={css.line}>
         <div className={css.first}>
-          <TitleField sessionId={session.id} title={title} canEdit={!isDeleted} />
+          <TitleField sessionId={session.id} title={title} canEdit={mayChange && !isDeleted} />
           <StatusLine status={status} />
         </div>
         <div className={css.actions}>

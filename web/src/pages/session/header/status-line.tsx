@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import { useIsAdmin } from '../../../data/sign-in.tsx'
 import { Elapsed } from '../../../parts/figures.tsx'
 import { duration } from '../../../parts/format.ts'
 import { useNow } from '../../../parts/now.ts'
@@ -12,6 +13,7 @@ const isRunning = (status: Status): boolean =>
 
 /** What the session does or waits for, and since when. */
 export function StatusLine({ status }: { readonly status: Status }) {
+  const isAdmin = useIsAdmin()
   const { state, word, detail } = statusText(status)
   return (
     <div className={css.status} data-testid="status">
@@ -22,7 +24,7 @@ export function StatusLine({ status }: { readonly status: Status }) {
         </span>
       )}
       {status.word === 'retrying' && <Countdown to={status.nextAt} />}
-      {status.word === 'paused: budget' && <Link to="/console/budgets">Raise limit</Link>}
+      {isAdmin && status.word === 'paused: budget' && <Link to="/console/budgets">Raise limit</Link>}
     </div>
   )
 }

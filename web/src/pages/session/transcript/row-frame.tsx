@@ -3,6 +3,7 @@ import { useClipboard } from '@mantine/hooks'
 import { IconArrowsDiff, IconCheck, IconDots, IconDownload, IconGitFork, IconLink } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
+import { MayChange } from '../../../parts/may-change.tsx'
 import type { Row } from '../../../session-log/rows.ts'
 import { exportEvents } from '../export.ts'
 import { type ForkPoint, useViewer } from '../selection.ts'
@@ -80,9 +81,11 @@ function StepMenu({ forkPoint }: { readonly forkPoint: () => ForkPoint }) {
         </button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item leftSection={<IconGitFork size={14} />} onClick={() => fork(forkPoint())} disabled={isDeleted}>
-          Fork from here
-        </Menu.Item>
+        <MayChange>
+          <Menu.Item leftSection={<IconGitFork size={14} />} onClick={() => fork(forkPoint())} disabled={isDeleted}>
+            Fork from here
+          </Menu.Item>
+        </MayChange>
         <Menu.Item
           leftSection={<IconArrowsDiff size={14} />}
           onClick={() => void navigate({ to: '/console/compare', search: { a: sessionId } })}

@@ -8,9 +8,9 @@ import type { Row } from '../../../session-log/rows.ts'
 import { callDurationMs, exitCode, firstArgument, lineCount, textOf, toolName } from '../../../session-log/tool-text.ts'
 import type { CallState, ToolCall } from '../../../session-log/view.ts'
 import type { StateName } from '../../../theme.ts'
-import { CustomToolForm } from './custom-tool-form.tsx'
 import { editSummary } from './edit-summary.ts'
 import { PendingApproval } from './pending-approval.tsx'
+import { PendingCustomTool } from './pending-custom-tool.tsx'
 import { RowFrame } from './row-frame.tsx'
 import { ToolDetails } from './tool-details.tsx'
 import css from './transcript.module.css'
@@ -54,7 +54,7 @@ export function ToolRow({ row, call, isOpen, onToggle }: Props) {
         <State call={call} />
       </UnstyledButton>
       {isAsking && <PendingApproval call={call} />}
-      {call.state === 'waiting for client' && <CustomToolForm call={call} />}
+      {call.state === 'waiting for client' && <PendingCustomTool call={call} />}
       {isOpen && <ToolDetails row={row} call={call} />}
     </RowFrame>
   )

@@ -9,6 +9,7 @@ import { Id } from '../../../parts/copy.tsx'
 import { Facts } from '../../../parts/facts.tsx'
 import { Time } from '../../../parts/figures.tsx'
 import { bytes, duration, plural } from '../../../parts/format.ts'
+import { MayChange } from '../../../parts/may-change.tsx'
 import { Loading, ProblemBlock, ProblemLine } from '../../../parts/page-state.tsx'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import { SidePanel } from '../../../parts/side-panel.tsx'
@@ -43,7 +44,9 @@ export function DeliveryPanel({ id, onClose }: Props) {
           )}
           <DeliveryFacts delivery={delivery} />
           <Payload delivery={delivery} />
-          <Replay delivery={delivery} />
+          <MayChange>
+            <Replay delivery={delivery} />
+          </MayChange>
         </Stack>
       )}
     </SidePanel>

@@ -1,8 +1,10 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { Agent } from '../../../../../src/contract/agents.ts'
+import { useMayChange } from '../../../data/sign-in.tsx'
 import { useAddress } from '../../../parts/address.ts'
 import { type Column, DataTable } from '../../../parts/data-table.tsx'
+import { ViewersCannot } from '../../../parts/may-change.tsx'
 import { Empty, Loading, ProblemBlock } from '../../../parts/page-state.tsx'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import { StatePill } from '../../../parts/state-pill.tsx'
@@ -12,11 +14,19 @@ import { receiversOf } from './receivers.ts'
 import { senderOf } from './senders.ts'
 import { Setup } from './setup.tsx'
 import { setupOf } from './setup-draft.ts'
+import { StoredSetup } from './stored-setup.tsx'
 
 /** The agents that get deliveries, or the set-up of one. */
 export function IncomingTab() {
   const [{ agent, create }] = useAddress<'agent' | 'create'>()
-  return agent !== undefined || create !== undefined ? <Setup agentId={agent} /> : <Receivers />
+  const mayChange = useMayChange()
+  if (agent === undefined && create === undefined) return <Receivers />
+  if (mayChange) return <Setup agentId={agent} />
+  return agent === undefined ? (
+    <ViewersCannot right="Viewers cannot set up webhooks" />
+  ) : (
+    <StoredSetup agentId={agent} />
+  )
 }
 
 function Receivers() {

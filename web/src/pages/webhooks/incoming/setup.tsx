@@ -2,7 +2,7 @@ import { Button, Group, Stack, Text, Title } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Agent, AgentWrite } from '../../../../../src/contract/agents.ts'
-import { agentQuery, agentsKey } from '../../../data/agents.ts'
+import { agentQuery, agentsKey, webhookAddressOf } from '../../../data/agents.ts'
 import { client } from '../../../data/client.ts'
 import { useSubmit } from '../../../data/submit.ts'
 import { useAddress } from '../../../parts/address.ts'
@@ -57,9 +57,6 @@ function AgentSetup({ agentId }: { readonly agentId: string }) {
   return error ? <ProblemBlock error={error} what="load the agent" retry={() => void refetch()} /> : <Loading />
 }
 
-/** Address that the sender calls. */
-const addressOf = (agentId: string): string => `${window.location.origin}/api/agents/${agentId}/webhook`
-
 function Steps({ agent: loaded }: { readonly agent: Agent }) {
   const queries = useQueryClient()
   // What the edits began with: a change by others in between is a conflict, not overwritten.
@@ -89,7 +86,7 @@ function Steps({ agent: loaded }: { readonly agent: Agent }) {
     <div className={css.setup}>
       <Stack gap="lg">
         <Step number={2} title="Address">
-          <CodeBlock text={addressOf(agent.id)} what="address of the webhook" />
+          <CodeBlock text={webhookAddressOf(agent.id)} what="address of the webhook" />
           <Text size="sm" c="dimmed">
             The sender must reach it: it needs a public address with https, unless it runs in your network.
           </Text>
@@ -101,7 +98,7 @@ function Steps({ agent: loaded }: { readonly agent: Agent }) {
                 draft={draft}
                 setDraft={setDraft}
                 onSender={sender => setExample(samples[sender])}
-                address={addressOf(agent.id)}
+                address={webhookAddressOf(agent.id)}
               />
             </Step>
             <Step number={4} title="Secret">

@@ -6,6 +6,7 @@ import { useAddress } from '../../../parts/address.ts'
 import { Time } from '../../../parts/figures.tsx'
 import { ChoiceFilter } from '../../../parts/filters.tsx'
 import { duration } from '../../../parts/format.ts'
+import { MayChange } from '../../../parts/may-change.tsx'
 import { Loading, ProblemLine } from '../../../parts/page-state.tsx'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import { StatePill } from '../../../parts/state-pill.tsx'
@@ -67,15 +68,17 @@ function Delivery({ delivery }: { readonly delivery: EndpointDelivery }) {
         <StatePill {...endpointDeliveryStates[state]} />
         <Time at={delivery.created_at} />
         <span className="mono">{event_type}</span>
-        <Button
-          variant="default"
-          size="compact-xs"
-          disabled={state === 'pending'}
-          onClick={() => replay.mutate()}
-          loading={replay.isPending}
-        >
-          Replay
-        </Button>
+        <MayChange>
+          <Button
+            variant="default"
+            size="compact-xs"
+            disabled={state === 'pending'}
+            onClick={() => replay.mutate()}
+            loading={replay.isPending}
+          >
+            Replay
+          </Button>
+        </MayChange>
       </div>
       <div className={css.reason}>
         {http_status !== null && `status ${http_status}, `}

@@ -9,6 +9,7 @@ import { CopyButton, Id } from '../../../parts/copy.tsx'
 import { Facts } from '../../../parts/facts.tsx'
 import { Time } from '../../../parts/figures.tsx'
 import { duration } from '../../../parts/format.ts'
+import { MayChange } from '../../../parts/may-change.tsx'
 import { Loading, ProblemBlock, ProblemLine } from '../../../parts/page-state.tsx'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import { SidePanel } from '../../../parts/side-panel.tsx'
@@ -82,23 +83,25 @@ function Actions({ endpoint, onDeleted }: ActionsProps) {
           <SafeText text={endpoint.disabled_reason} />. Events of the time since then are sent once it is active again.
         </Text>
       )}
-      <Group gap="sm">
-        <Button variant="default" onClick={() => test.mutate()} loading={test.isPending}>
-          Send test event
-        </Button>
-        <Button variant="default" onClick={() => pause.mutate()} loading={pause.isPending}>
-          {isActive ? 'Pause endpoint' : 'Activate endpoint'}
-        </Button>
-        <Button variant="default" onClick={editing.open}>
-          Edit endpoint
-        </Button>
-        <Button variant="default" onClick={rotating.open}>
-          Rotate secret
-        </Button>
-        <Button variant="default" onClick={deleting.open}>
-          Delete endpoint
-        </Button>
-      </Group>
+      <MayChange>
+        <Group gap="sm">
+          <Button variant="default" onClick={() => test.mutate()} loading={test.isPending}>
+            Send test event
+          </Button>
+          <Button variant="default" onClick={() => pause.mutate()} loading={pause.isPending}>
+            {isActive ? 'Pause endpoint' : 'Activate endpoint'}
+          </Button>
+          <Button variant="default" onClick={editing.open}>
+            Edit endpoint
+          </Button>
+          <Button variant="default" onClick={rotating.open}>
+            Rotate secret
+          </Button>
+          <Button variant="default" onClick={deleting.open}>
+            Delete endpoint
+          </Button>
+        </Group>
+      </MayChange>
       {test.data && <TestResult result={test.data} />}
       <ProblemLine error={test.error ?? pause.error} />
       {isEditing && <EditEndpoint endpoint={endpoint} onClose={editing.close} />}

@@ -5,6 +5,7 @@ import { nextPageOf } from '../../../data/next-page.ts'
 import { useAddress } from '../../../parts/address.ts'
 import { type Column, DataTable } from '../../../parts/data-table.tsx'
 import { Time } from '../../../parts/figures.tsx'
+import { ChangeDialog } from '../../../parts/may-change.tsx'
 import { Empty, Loading, ProblemBlock } from '../../../parts/page-state.tsx'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import { WithPanel } from '../../../parts/side-panel.tsx'
@@ -19,6 +20,7 @@ import { Replies } from './replies.tsx'
 /** Receivers of session events, and the answers that went back to senders. */
 export function OutgoingTab() {
   const [{ view, open, create }, setAddress] = useAddress<'view' | 'open' | 'create' | 'state'>()
+  const closeForm = () => setAddress({ create: undefined })
   const isReplies = view === 'replies'
   return (
     <>
@@ -50,10 +52,9 @@ export function OutgoingTab() {
         </WithPanel>
       )}
       {create !== undefined && (
-        <CreateEndpoint
-          onClose={() => setAddress({ create: undefined })}
-          onCreated={({ id }) => setAddress({ create: undefined, open: id })}
-        />
+        <ChangeDialog title="Create endpoint" right="Viewers cannot create endpoints" onClose={closeForm}>
+          <CreateEndpoint onClose={closeForm} onCreated={({ id }) => setAddress({ create: undefined, open: id })} />
+        </ChangeDialog>
       )}
     </>
   )

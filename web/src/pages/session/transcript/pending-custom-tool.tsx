@@ -4,6 +4,7 @@ import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { client } from '../../../data/client.ts'
 import { Arguments } from '../../../parts/arguments.tsx'
+import { MayChange } from '../../../parts/may-change.tsx'
 import { ProblemLine } from '../../../parts/page-state.tsx'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import { expiryOf } from '../../../session-log/status.ts'
@@ -12,8 +13,34 @@ import type { ToolCall } from '../../../session-log/view.ts'
 import { Countdown } from '../header/status-line.tsx'
 import css from './transcript.module.css'
 
-/** Answers a call whose tool runs outside the service: the result as text or JSON, or an error. */
-export function CustomToolForm({ call }: { readonly call: ToolCall }) {
+/** A call whose tool runs outside the service: what it needs, and a form that answers it. */
+export function PendingCustomTool({ call }: { readonly call: ToolCall }) {
+  return (
+    <section className={css.answer} aria-label={`Call of ${call.name}`}>
+      <div className={css.answerHead}>
+        <IconPlugConnected size={16} aria-hidden />
+        <b>Answer needed</b>
+        <span className="mono">
+          <SafeText text={toolName(call)} />
+        </span>
+        <span className={css.answerExpiry}>
+          <Countdown to={expiryOf(call)} before="fails in" />
+        </span>
+      </div>
+      <p className="soft">
+        A program outside the service runs this tool.
+        <MayChange> You can answer in its place.</MayChange>
+      </p>
+      <Arguments input={call.input} maxLines={200} />
+      <MayChange>
+        <AnswerForm call={call} />
+      </MayChange>
+    </section>
+  )
+}
+
+/** The result of a call as text or JSON, or its error. */
+function AnswerForm({ call }: { readonly call: ToolCall }) {
   const [text, setText] = useState('')
   const [isError, setError] = useState(false)
   const answer = useMutation({
@@ -29,19 +56,7 @@ export function CustomToolForm({ call }: { readonly call: ToolCall }) {
   }
   const jsonError = looksLikeJson(text) ? jsonProblem(text) : undefined
   return (
-    <form className={css.answer} onSubmit={submit} aria-label={`Answer of ${call.name}`}>
-      <div className={css.answerHead}>
-        <IconPlugConnected size={16} aria-hidden />
-        <b>Answer needed</b>
-        <span className="mono">
-          <SafeText text={toolName(call)} />
-        </span>
-        <span className={css.answerExpiry}>
-          <Countdown to={expiryOf(call)} before="fails in" />
-        </span>
-      </div>
-      <p className="soft">A program outside the service runs this tool. You can answer in its place.</p>
-      <Arguments input={call.input} maxLines={200} />
+    <form className={css.answerForm} onSubmit={submit} aria-label={`Answer of ${call.name}`}>
       <Textarea
         label="Result"
         description={jsonError ?? 'Text or JSON, as the model should read it'}
