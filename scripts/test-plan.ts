@@ -17,6 +17,7 @@ const changesItsProcess = /delete process\.env|process\.env\[[^\]]+\] =|process\
 const slowest: readonly string[] = [
   'test/console/pages.test.ts',
   'test/console/page-states.test.ts',
+  'test/console/viewers.test.ts',
   'test/e2e/command-line.test.ts',
   'test/e2e/acp-memories.test.ts',
   'test/e2e/kill-switches.test.ts',
