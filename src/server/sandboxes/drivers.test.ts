@@ -236,7 +236,7 @@ function testLimits({ name, create, hasGroups }: Subject, { run, folder }: Groun
   test(`S35: ${name}: processes stay within their limit`, whenLimited, async () => {
     const marker = longSleep()
     let most = 0
-    const starting = run(`for i in $(seq 200); do ${marker} & done`, { timeoutMs: 3_000 })
+    const starting = run(`for i in $(seq 200); do ${marker} & done`, { timeoutMs: 8_000 })
     await eventually(async () => {
       most = Math.max(most, await countRunning(marker))
       return most > limits.processes / 2
