@@ -1,4 +1,3 @@
-import { picoDollarsOf, usdOf } from '../../platform/usd.ts'
 import type { Call, DeployedModel } from '../core/call.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 import { costOf } from './cost.ts'
@@ -6,7 +5,7 @@ import { imageToolCharge } from './image-tool.ts'
 import type { ModelPrice } from './price-book.ts'
 import { priceInTier } from './service-tier.ts'
 import { toolCallsOf, toolChargeOf } from './tool-fees.ts'
-import { type Charge, noCharge } from './unit-prices.ts'
+import { type Charge, noCharge, sumUsd } from './unit-prices.ts'
 
 interface UsedTokens {
   readonly call: Pick<Call, 'kind' | 'body'>
@@ -22,9 +21,8 @@ export function tokenChargeOf({ call, target, usage, price: usual }: UsedTokens)
   const tools = toolChargeOf(target, toolCallsOf(usage, call))
   const images = imageToolCharge(target, call, usage.images)
   const more = tools.pico + images.pico
-  const costUsd = costOf(price.rates, usage)
   return {
-    costUsd: costUsd === undefined || more === 0n ? costUsd : usdOf(picoDollarsOf(costUsd) + more),
+    costUsd: sumUsd(costOf(price.rates, usage), more),
     rates: more === 0n ? price.applied(usage) : { ...price.applied(usage), ...tools.rates, ...images.rates },
     priceSource: price.label,
   }

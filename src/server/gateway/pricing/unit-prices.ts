@@ -106,7 +106,8 @@ export function chargeOf({ kind, model, image, usage, units, price }: Used): Cha
 export const noCharge: Charge = { costUsd: undefined, rates: undefined, priceSource: undefined }
 const surchargedTokens = ['audio_token', 'image_token'] as const
 
-const sumUsd = (usd: string | undefined, more: bigint): string | undefined => {
+/** Adds a charge in pico-dollars to a cost; an unknown cost stays unknown. */
+export const sumUsd = (usd: string | undefined, more: bigint): string | undefined => {
   if (usd === undefined || more === 0n) return usd
   return usdOf(picoDollarsOf(usd) + more)
 }

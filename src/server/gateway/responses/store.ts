@@ -49,6 +49,15 @@ const maxChain = 2_000
 /** Limit of a request body, because a chain is prepended to the input. */
 export const maxChainBytes = 32 * 1024 * 1024
 
+/** A link with the bytes of all; without content when there is none, or too much. */
+type SizedLink = ChainLink & { readonly bytes: number }
+
+/** Returns the links that have content. Throws `payload_too_large` with the message above the limit. */
+function withinLimit(rows: readonly SizedLink[], message: string): ChainLink[] {
+  if ((rows[0]?.bytes ?? 0) > maxChainBytes) throw new AppError('payload_too_large', message)
+  return rows.filter(({ sealed }) => sealed !== null)
+}
+
 /** Tables `responses` and `response_contents`. */
 export type ResponseStore = ReturnType<typeof responseStore>
 
@@ -91,13 +100,11 @@ export function responseStore(pool: Pool) {
         select s.bytes, k.principal, k.id, k.version::float8 as version, k.sealed, c.previous_id from sized s
         left join (chain c join response_contents k on k.principal = $1 and k.id = c.id) on s.bytes <= ${maxChainBytes}
         order by c.place desc`
-      const { rows } = await pool.query<ChainLink & { readonly bytes: number }>(text, [principal, id])
-      if ((rows[0]?.bytes ?? 0) > maxChainBytes)
-        throw new AppError(
-          'payload_too_large',
-          'previous_response_id: this chain is larger than 32 MB; send the relevant input without it',
-        )
-      return rows.filter(({ sealed }) => sealed !== null)
+      const { rows } = await pool.query<SizedLink>(text, [principal, id])
+      return withinLimit(
+        rows,
+        'previous_response_id: this chain is larger than 32 MB; send the relevant input without it',
+      )
     },
 
     async content({ principal, id }: ResponseName): Promise<ChainLink | undefined> {
@@ -117,13 +124,11 @@ export function responseStore(pool: Pool) {
           where r.principal = $1 and r.id = any ($2) and r.${isAlive}
         ), sized as (select coalesce(sum(octet_length(sealed)), 0)::float8 as bytes from found)
         select s.bytes, f.* from sized s left join found f on s.bytes <= ${maxChainBytes}`
-      const { rows } = await pool.query<ChainLink & { readonly bytes: number }>(text, [principal, ids])
-      if ((rows[0]?.bytes ?? 0) > maxChainBytes)
-        throw new AppError(
-          'payload_too_large',
-          'input: the responses with the referenced items are larger than 32 MB; send the items themselves',
-        )
-      return rows.filter(({ sealed }) => sealed !== null)
+      const { rows } = await pool.query<SizedLink>(text, [principal, ids])
+      return withinLimit(
+        rows,
+        'input: the responses with the referenced items are larger than 32 MB; send the items themselves',
+      )
     },
 
     async remove({ principal, id }: ResponseName): Promise<boolean> {
