@@ -19,7 +19,7 @@ const listControls = `(() => {
   const textOf = id => document.getElementById(id)?.textContent ?? ''
   const nameOf = element => {
     const labelled = (element.getAttribute('aria-labelledby') ?? '').split(' ').map(textOf).join(' ').trim()
-    // Buttons that clear or remove have no name; that of their field tells which they are.
+    // Buttons that clear or remove have no name; that of their field shows which they are.
     const around = element.closest('[class*=InputWrapper-root]')?.querySelector('label')?.textContent ?? ''
     const name = element.getAttribute('aria-label') || labelled || element.labels?.[0]?.textContent || element.innerText || element.placeholder || 'unnamed in ' + around
     return name.replaceAll(/\\s+/g, ' ').trim()

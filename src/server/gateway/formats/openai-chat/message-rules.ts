@@ -12,7 +12,7 @@ const qwenOrGemma = /qw(en|q)|gemma/
 /** Gemini 3 and later, which reject calls without their signatures. A name without a number is that of the newest. */
 const signing = /gemini-(?![12][.-])/
 
-/** Models that think unless told otherwise, and the hosts of their own APIs. Others that serve them may know no such field. */
+/** Models that think by default, and the hosts of their own APIs. Others that serve them may know no such field. */
 const thinking = /deepseek|kimi/
 const thinkingHosts = /(^|\.)(deepseek\.com|moonshot\.(ai|cn)|kimi\.com)$/
 
