@@ -7,6 +7,8 @@ import { runPool } from './test-pool.ts'
 /** Longest time of one test, so that a test that hangs fails. */
 const testTimeoutMs = 180_000
 const shownFiles = 15
+/** Of the message of a failed test. */
+const shownCharacters = 300
 
 interface Options {
   readonly env: NodeJS.ProcessEnv
@@ -16,7 +18,8 @@ interface Options {
 
 /**
  * Runs test files in the given order, each in its own process and some at the same time. Prints the result of each test,
- * and the files with the longest running times. Returns the exit code.
+ * the files with the longest running times, and last the failed tests, because often only the end of an output is kept.
+ * Returns the exit code.
  */
 export async function runTests(files: readonly string[], { env, namePatterns }: Options): Promise<number> {
   const stopping = new AbortController()
@@ -46,7 +49,7 @@ export async function runTests(files: readonly string[], { env, namePatterns }: 
   const reported = new Promise(resolve => report.on('end', resolve))
   events.end()
   await reported
-  process.stdout.write(slowest(results.seconds))
+  process.stdout.write(slowest(results.seconds) + failures(results.failed))
   return results.isGreen() && !signal.aborted ? 0 : 1
 }
 
@@ -56,6 +59,7 @@ type Summary = Extract<TestEvent, { type: 'test:summary' }>['data']
 function createResults() {
   const counts = { tests: 0, suites: 0, passed: 0, failed: 0, cancelled: 0, skipped: 0, todo: 0, topLevel: 0 }
   const seconds = new Map<string, number>()
+  const failed: string[] = []
   let runs = 0
   let isGreen = true
 
@@ -67,10 +71,14 @@ function createResults() {
 
   return {
     seconds,
+    /** Failed tests, each with its file and the message of its error. */
+    failed,
     isGreen: () => isGreen && runs > 0,
 
     /** Adds a result; returns true for an event that repeats one of a single run. */
-    takes({ type, data }: TestEvent): boolean {
+    takes(event: TestEvent): boolean {
+      const { type, data } = event
+      if (type === 'test:fail') failed.push(...failure(data))
       // Suites of a shared process are files too.
       if (type === 'test:complete' && data.nesting === 0 && data.name.endsWith('.test.ts'))
         seconds.set(relative(process.cwd(), data.name), data.details.duration_ms / 1_000)
@@ -94,4 +102,20 @@ function slowest(seconds: ReadonlyMap<string, number>): string {
   const shown = [...seconds].sort(([, a], [, b]) => b - a).slice(0, shownFiles)
   const lines = shown.map(([file, took]) => `${took.toFixed(1).padStart(7)} s  ${file}\n`)
   return `\nSlowest of ${seconds.size} test files:\n${lines.join('')}`
+}
+
+type Failed = Extract<TestEvent, { type: 'test:fail' }>['data']
+
+/** Returns a line for a failed test; none for a suite or file that failed because of its tests. */
+function failure({ name, file, details, todo }: Failed): string[] {
+  const { error } = details
+  const isOwn = !('failureType' in error) || error.failureType !== 'subtestsFailed'
+  if (!isOwn || todo !== undefined) return []
+  const cause = error.cause instanceof Error ? error.cause : error
+  const message = cause.message.replaceAll(/\s+/g, ' ').slice(0, shownCharacters)
+  return [`${relative(process.cwd(), file ?? '')}: ${name}: ${message}`]
+}
+
+function failures(failed: readonly string[]): string {
+  return failed.length === 0 ? '' : `\nFailed tests (${failed.length}):\n${failed.join('\n')}\n\n`
 }
