@@ -5,7 +5,7 @@ import { spec, type TestEvent } from 'node:test/reporters'
 import { runPool } from './test-pool.ts'
 
 /** Longest time of one test, so that a test that hangs fails. */
-const testTimeoutMs = 180_000
+const testTimeoutMs = 300_000
 const shownFiles = 15
 /** Of the message of a failed test. */
 const shownCharacters = 300

@@ -92,7 +92,7 @@ test('pages without objects give a viewer no control that changes something, and
 /** Controls that change something, by address. */
 const changing: Readonly<Record<string, readonly string[]>> = {
   overview: ['Approve call', 'Deny call', 'Stop session'],
-  sessions: ['Start session'],
+  'sessions, open': ['Start session'],
   session: ['Change title', 'Compact conversation', 'Delete session', 'Fork from here', 'Fork session', 'Send message'],
   'session, waiting': ['Approve call', 'Deny call', 'Edit arguments', 'Interrupt run'],
   'session, custom tool': ['Send result', 'Withdraw prompt', 'field Message', 'field Result'],

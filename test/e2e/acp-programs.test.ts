@@ -49,7 +49,7 @@ for (const [alias, program] of Object.entries(programs)) {
     const stopped = await settled(id)
     assert.equal(reasonOf(stopped.at(-1)), 'budget_reached', JSON.stringify(stopped, null, 1))
     await ok(`PUT /api/budgets/session/${id}`, { max_budget: 10 })
-    await eventually(async () => (await promptsOf(id)).every(({ state }) => state === 'done'), { withinMs: 90_000 })
+    await eventually(async () => (await promptsOf(id)).every(({ state }) => state === 'done'), { withinMs: 180_000 })
 
     const log = await settled(id)
     const told = JSON.stringify(log, null, 1)

@@ -149,7 +149,7 @@ test('a question outlives kill -9 of the server: it is asked once, and an answer
   assert.equal(await statusOf(session), 'idle')
   await ok(`POST /api/approvals/${id}`, { result: 'allow' })
   const tail = await followEvents(rig.service, session.id)
-  await tail.event(endsTurn, 30_000)
+  await tail.event(endsTurn)
   assert.equal(tail.events.filter(waitsForAction).length, 1)
   assert.deepEqual(resultsOf({ ...session, tail }), [[false, 'outlived-run']])
   tail.close()

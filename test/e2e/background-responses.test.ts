@@ -38,7 +38,7 @@ const ended = (id: string, from = elsewhere): Promise<Response> =>
       const response = await from.responses.retrieve(id)
       return !isRunning(response) && response
     },
-    { withinMs: 60_000, what: 'the end of the response' },
+    { what: 'the end of the response' },
   )
 const started = (id: string, from = elsewhere): Promise<Response> =>
   eventually(
@@ -46,7 +46,7 @@ const started = (id: string, from = elsewhere): Promise<Response> =>
       const response = await from.responses.retrieve(id)
       return response.status === 'in_progress' && response
     },
-    { withinMs: 60_000, what: 'the start of the response' },
+    { what: 'the start of the response' },
   )
 const begin = (answer: Answer, from = client, more: object = {}) =>
   from.responses.create({ model, input: saying(answer), background: true, ...more })
@@ -135,7 +135,7 @@ test('openai: cancel on another replica stops the upstream, is idempotent and en
   const reading = (async () => {
     for await (const event of stream as unknown as AsyncIterable<ResponseStreamEvent>) events.push(event)
   })()
-  await eventually(() => events.some(({ type }) => type === 'response.output_text.delta'), { withinMs: 60_000 })
+  await eventually(() => events.some(({ type }) => type === 'response.output_text.delta'))
   const id = events[0]?.response?.id ?? ''
   const call = upstream.requests.at(-1)
   const cancelled = await elsewhere.responses.cancel(id)
@@ -250,7 +250,7 @@ test('GET /metrics has the background responses that wait and run', async () => 
   await eventually(
     async () =>
       /^switchyard_background_responses\{status="in_progress"\} 1$/m.test((await send(service, 'GET /metrics')).text),
-    { withinMs: 60_000, what: 'the gauge' },
+    { what: 'the gauge' },
   )
   await client.responses.cancel(id)
 })

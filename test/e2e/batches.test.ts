@@ -28,7 +28,7 @@ const { service } = await startEveryProtocol({
 const holder = await holderOf(service)
 const anthropic = new Anthropic({ baseURL: service.url, apiKey: holder.key ?? '', maxRetries: 0 })
 const openai = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: holder.key ?? '', maxRetries: 0 })
-const patience = { withinMs: 60_000, what: 'the end of the batch' }
+const patience = { what: 'the end of the batch' }
 const said = (text: string) => [{ role: 'user' as const, content: saying({ text }) }]
 
 /** The ledger rows of a key, which are written soon after their calls. */

@@ -80,7 +80,6 @@ async function pausedSession(mark: string): Promise<string> {
 async function ended(id: string): Promise<SessionEvent[]> {
   await eventually(async () => (await promptsOf(id)).every(({ state }) => state === 'done'), {
     what: 'the end of the turn',
-    withinMs: 20_000,
   })
   return logOf(id)
 }

@@ -36,7 +36,7 @@ async function callingSession(...numbers: readonly number[]): Promise<Calling> {
   const prompt = saying({ text: 'I look.', tool_calls }, { text: 'All done.' })
   const { id } = await ok<Session>('POST /session', { agent_id: agentId, prompt })
   const tail = await followEvents(rig.service, id)
-  await tail.event(waitsForAction, 30_000)
+  await tail.event(waitsForAction)
   return { id, tail, calls: await openCalls(id) }
 }
 
@@ -73,7 +73,7 @@ test('a custom tool parks the run; user.custom_tool_result wakes it, and the mod
   assert.equal(sent.status, 200, sent.text)
   const [stored] = sent.json<{ data: SessionEvent[] }>().data
   assert.deepEqual([stored?.type, stored?.custom_tool_use_id], ['user.custom_tool_result', use?.id])
-  await tail.event(endsTurn, 30_000)
+  await tail.event(endsTurn)
   const types = tail.events.map(({ type }) => type)
   assert.deepEqual(types.slice(types.indexOf('agent.custom_tool_use')), [
     'agent.custom_tool_use',
@@ -113,7 +113,7 @@ test('POST /api/custom-tool-calls/{id} answers by record; the run continues when
   assert.equal((await answer(two, 'two-is-open')).status, 200)
   assert.equal((await answer(two, 'two-is-open', { is_error: true })).status, 409)
   assert.equal((await answer(one, 'one-has-failed', { is_error: true })).status, 200)
-  await tail.event(endsTurn, 30_000)
+  await tail.event(endsTurn)
   assert.match(requestWith('one-has-failed'), /one-has-failed.*"is_error":true.*two-is-open/)
   assert.equal(tail.events.filter(({ type }) => type === 'user.custom_tool_result').length, 2)
   tail.close()
@@ -126,7 +126,7 @@ test('a call outlives kill -9 of the server: it is made once, and its answer is 
   assert.equal(await statusOf(id), 'idle')
   assert.equal((await answer(calls[0], 'after-the-restart')).status, 200)
   const resumed = await followEvents(rig.service, id)
-  await resumed.event(endsTurn, 30_000)
+  await resumed.event(endsTurn)
   const count = (type: string) => resumed.events.filter(event => event.type === type).length
   assert.deepEqual([count('agent.custom_tool_use'), resumed.events.filter(waitsForAction).length], [1, 1])
   assert.deepEqual([count('user.custom_tool_result'), count('agent.tool_result')], [1, 0])
@@ -144,7 +144,7 @@ test('a call without an answer in time gives the model an error, and a late answ
   const prompt = saying({ text: 'I look.', tool_calls }, { text: 'All done.' })
   const { id } = await ok<Session>('POST /session', { agent_id: slow, prompt })
   const tail = await followEvents(rig.service, id)
-  await tail.event(endsTurn, 60_000)
+  await tail.event(endsTurn)
   const result = tail.events.find(({ type }) => type === 'agent.tool_result')
   assert.match(JSON.stringify(result), /no client answered the call within 1 s/)
   const use = tail.events.find(({ type }) => type === 'agent.custom_tool_use')
@@ -157,7 +157,7 @@ test('a call without an answer in time gives the model an error, and a late answ
 test('interrupt and delete end the waits; no answer counts afterwards', async () => {
   const stopped = await callingSession(8)
   await ok(`POST /session/${stopped.id}/interrupt`)
-  await stopped.tail.event(endsTurn, 30_000)
+  await stopped.tail.event(endsTurn)
   const result = stopped.tail.events.find(({ type }) => type === 'agent.tool_result')
   assert.match(JSON.stringify(result), /stopped before the call was answered/)
   const refused = await answer(stopped.calls[0], 'too late')
@@ -201,7 +201,7 @@ test('an answer has a bounded size, and must name a call of the session', async 
   assert.equal((await send(rig.service, 'POST /api/custom-tool-calls/evt_nothing', { body: {} })).status, 404)
   // The runtime's id of the call works as well, and an answer may be empty.
   assert.equal((await sendEvent(id, { custom_tool_use_id: calls[0]?.tool_use_id })).status, 200)
-  await tail.event(endsTurn, 30_000)
+  await tail.event(endsTurn)
   assert.equal((await send(rig.service, 'GET /api/custom-tool-calls?state=maybe')).status, 400)
   const page = await ok<{ custom_tool_calls: CustomToolCall[] }>('GET /api/custom-tool-calls?state=answered&limit=1')
   assert.equal(page.custom_tool_calls[0]?.id, calls[0]?.id)
@@ -226,7 +226,7 @@ test('an image and a PDF file in a result reach a model that reads them; records
   )
   // The same answer again is accepted.
   assert.deepEqual(await ok<CustomToolCall>(`POST /api/custom-tool-calls/${calls[0]?.id}`, body), record)
-  await tail.event(endsTurn, 30_000)
+  await tail.event(endsTurn)
   const answered = tail.events.find(({ type }) => type === 'user.custom_tool_result')
   assert.deepEqual(answered?.content?.[1], image(png))
   const request = requestWith('as-a-text')
@@ -250,7 +250,7 @@ test('arguments that do not match the schema never reach a client: the model cor
   )
   const { id } = await ok<Session>('POST /session', { agent_id: agentId, prompt })
   const tail = await followEvents(rig.service, id)
-  await tail.event(waitsForAction, 30_000)
+  await tail.event(waitsForAction)
   const [first, ...others] = await openCalls(id)
   assert.deepEqual([first?.input, others], [{ number: 1 }, []])
   // The rejected call stays rejected after a crash.
@@ -271,7 +271,7 @@ test('arguments that are not JSON never reach a client: the model gets an error 
   const prompt = saying({ text: 'I look.', tool_calls }, { text: 'All done.' })
   const { id } = await ok<Session>('POST /session', { agent_id: agentId, prompt })
   const tail = await followEvents(rig.service, id)
-  await tail.event(endsTurn, 30_000)
+  await tail.event(endsTurn)
   assert.ok(tail.events.every(({ type }) => type !== 'agent.custom_tool_use'))
   assert.match(JSON.stringify(tail.events.find(({ type }) => type === 'agent.tool_result')), /not a JSON object/)
   tail.close()

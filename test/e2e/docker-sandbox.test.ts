@@ -194,7 +194,7 @@ if (!lackEngine && !lack('socat')) {
     await service.kill()
     await eventually(() => !isRunning(command) && !isRunning(inSetup), { what: 'the end of both commands' })
     service = await start()
-    await eventually(() => isRunning(inSetup), { withinMs: 60_000, what: 'another set-up' })
+    await eventually(() => isRunning(inSetup), { what: 'another set-up' })
     release(inSetup)
     const outputOf = async (session: string): Promise<string[]> => {
       const log = await eventually(
@@ -202,7 +202,7 @@ if (!lackEngine && !lack('socat')) {
           const all = await logOf(session)
           return all.at(-1)?.type === 'session.status_idle' && all
         },
-        { withinMs: 60_000, what: 'the end of the run' },
+        { what: 'the end of the run' },
       )
       assert.ok(!log.some(({ type }) => type === 'session.error'), JSON.stringify(log))
       return textsOf(log, 'agent.tool_result')

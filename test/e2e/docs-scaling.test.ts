@@ -55,7 +55,7 @@ test('the commands of the guide run as they are typed, but for the ports and the
   const child = spawn('bash', ['-c', script], { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   const output: string[] = []
   for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => output.push(String(chunk)))
-  const tooLong = setTimeout(() => process.kill(-Number(child.pid), 'SIGKILL'), 120_000)
+  const tooLong = setTimeout(() => process.kill(-Number(child.pid), 'SIGKILL'), 300_000)
   const [code] = await once(child, 'close')
   clearTimeout(tooLong)
   const said = output.join('')

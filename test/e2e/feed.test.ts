@@ -22,7 +22,6 @@ const fed = ({ frames }: EventTail): FeedEvent[] =>
 const idle = (tail: EventTail, { id }: Session) =>
   eventually(() => fed(tail).some(event => event.session_id === id && event.type === 'session.status_idle'), {
     what: `the end of the run of ${id}`,
-    withinMs: 20_000,
   })
 const logOf = async ({ id }: Session) =>
   (await send(service, `GET /v1/sessions/${id}/events?limit=1000`)).json<{ data: SessionEvent[] }>().data

@@ -99,7 +99,7 @@ async function shell(script: string, env: Readonly<Record<string, string>>) {
   child.stderr.on('data', chunk => {
     printed.stderr += chunk
   })
-  const tooLong = setTimeout(() => process.kill(-Number(child.pid), 'SIGKILL'), 150_000)
+  const tooLong = setTimeout(() => process.kill(-Number(child.pid), 'SIGKILL'), 300_000)
   const [code] = (await once(child, 'close')) as [number | null]
   clearTimeout(tooLong)
   return { code, ...printed }

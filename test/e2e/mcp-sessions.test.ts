@@ -65,7 +65,7 @@ async function started(agent_id: string, ...answers: readonly Answer[]) {
 /** Runs a session to its end and returns its events. */
 async function run(agent_id: string, ...answers: readonly Answer[]) {
   const { id, tail } = await started(agent_id, ...answers)
-  await tail.event(endsTurn, 60_000)
+  await tail.event(endsTurn)
   return { id, events: tail.events }
 }
 const textOf = (event: SessionEvent | undefined) => JSON.stringify(event?.content ?? '')
@@ -174,7 +174,7 @@ test('servers that die, send garbage or hang cost only their own tools, and the 
 test('a call that needs approval parks, and runs once after a crash with the approved arguments', async () => {
   const agent = await agentWith({ tools: [toolset('everything')] })
   const { id, tail } = await started(agent, calling('everything__get-env'), { text: 'Done.' })
-  await tail.event(waitsForAction, 30_000)
+  await tail.event(waitsForAction)
   const use = tail.events.find(({ type }) => type === 'agent.mcp_tool_use')
   assert.equal(use?.evaluated_permission, 'ask')
   const { approvals } = await ok<{ approvals: Approval[] }>(`GET /api/approvals?session_id=${id}`)
@@ -185,7 +185,7 @@ test('a call that needs approval parks, and runs once after a crash with the app
   await rig.crash()
   await ok(`POST /api/approvals/${use?.id}`, { result: 'allow' })
   const after = await followEvents(rig.service, id)
-  await after.event(endsTurn, 60_000)
+  await after.event(endsTurn)
   const results = resultsIn(after.events)
   assert.deepEqual([results.length, results[0]?.mcp_tool_use_id], [1, use?.tool_use_id])
   assert.match(textOf(results[0]), /PATH/)
@@ -195,7 +195,7 @@ test('an approver may change the arguments of a call, as far as they match the s
   const ask = { permission_policy: { type: 'always_ask' } }
   const agent = await agentWith({ tools: [{ ...toolset('everything'), default_config: ask }] })
   const { id, tail } = await started(agent, calling('everything__echo', { message: 'of the model' }), { text: 'Done.' })
-  await tail.event(waitsForAction, 30_000)
+  await tail.event(waitsForAction)
   const use = tail.events.find(({ type }) => type === 'agent.mcp_tool_use')
   const body = { result: 'allow', input: { message: 7 } }
   const wrong = await send(rig.service, `POST /api/approvals/${use?.id}`, { body })
@@ -203,7 +203,7 @@ test('an approver may change the arguments of a call, as far as they match the s
   assert.match(wrong.text, /input does not match the schema of tool everything__echo: message must be string/)
   await ok(`POST /api/approvals/${use?.id}`, { result: 'allow', input: { message: 'of a person' } })
   const after = await followEvents(rig.service, id)
-  await after.event(endsTurn, 60_000)
+  await after.event(endsTurn)
   const [result] = resultsIn(after.events)
   assert.match(JSON.stringify(result?.content), /A person changed the arguments.*Echo: of a person/)
 })
@@ -227,7 +227,7 @@ test('after a crash a lost call is repeated only if the tool says that it only r
   const [peeked, looked] = await Promise.all(
     [peeking, looking].map(async ({ id }) => {
       const tail = await followEvents(rig.service, id)
-      await tail.event(endsTurn, 60_000)
+      await tail.event(endsTurn)
       return resultsIn(tail.events)
     }),
   )

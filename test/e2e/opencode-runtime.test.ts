@@ -92,7 +92,7 @@ async function endedWith(id: string, isEnd: (event: SessionEvent | undefined) =>
     log = await logOf(id)
     return isEnd(log.at(-1)) && log
   }
-  return await eventually(look, { withinMs: 90_000 }).catch(cause => {
+  return await eventually(look, { withinMs: 180_000 }).catch(cause => {
     throw new Error(`the run did not end: ${JSON.stringify(log)}\n${service.logs()}`, { cause })
   })
 }

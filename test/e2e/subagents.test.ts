@@ -46,7 +46,7 @@ const logOf = async (id: string) =>
   (await ok<{ data: SessionEvent[] }>(`GET /v1/sessions/${id}/events?limit=1000`)).data
 const ended = async (id: string) => {
   const tail = await followEvents(rig.service, id)
-  await tail.event(endsTurn, 60_000)
+  await tail.event(endsTurn)
   tail.close()
   return tail.events
 }
@@ -147,7 +147,7 @@ test('a call that asks runs once, with the arguments that a person allowed after
   const agent_id = await planner(asking(researcher))
   const { id } = await start(agent_id, calling({ name: 'agent__researcher', prompt: 'as-asked' }))
   const tail = await followEvents(rig.service, id)
-  await tail.event(waitsForAction, 30_000)
+  await tail.event(waitsForAction)
   tail.close()
   await rig.crash()
   assert.deepEqual(await childrenOf(id), [])
@@ -173,7 +173,7 @@ test('a call that asks runs once, with the arguments that a person allowed after
 
   const denied = await start(agent_id, calling({ name: 'agent__researcher', prompt: 'never' }))
   const deniedTail = await followEvents(rig.service, denied.id)
-  await deniedTail.event(waitsForAction, 30_000)
+  await deniedTail.event(waitsForAction)
   deniedTail.close()
   const open = await ok<{ approvals: Approval[] }>(path.replace(id, denied.id))
   await ok(`POST /api/approvals/${open.approvals[0]?.id}`, { result: 'deny', message: 'Not now' })

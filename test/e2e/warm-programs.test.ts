@@ -108,12 +108,9 @@ test('when the process with the program is killed, another one takes the session
   await owner.kill()
   owner = await startService({ databaseUrl, config })
   await ok(`POST /api/approvals/${approval.id}`, { result: 'allow' })
-  const results = await eventually(
-    async () => {
-      const found = (await logOf(id)).filter(({ type }) => type === 'agent.tool_result')
-      return found.length > 0 && found
-    },
-    { withinMs: 30_000 },
-  )
+  const results = await eventually(async () => {
+    const found = (await logOf(id)).filter(({ type }) => type === 'agent.tool_result')
+    return found.length > 0 && found
+  })
   assert.match(JSON.stringify(results[0]), /outcome of the call is unknown/)
 })

@@ -46,13 +46,10 @@ async function logOf(service: Service, id: string): Promise<SessionEvent[]> {
 }
 
 const ends = (service: Service, id: string, times: number): Promise<SessionEvent[]> =>
-  eventually(
-    async () => {
-      const log = await logOf(service, id)
-      return log.filter(({ type }) => type === 'session.status_idle').length === times && log
-    },
-    { withinMs: 60_000 },
-  )
+  eventually(async () => {
+    const log = await logOf(service, id)
+    return log.filter(({ type }) => type === 'session.status_idle').length === times && log
+  })
 
 /** Output of the tools of a session, in order. */
 const resultsOf = (log: readonly SessionEvent[]): string[] =>

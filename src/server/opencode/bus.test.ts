@@ -139,7 +139,7 @@ async function fill(replica: Awaited<ReturnType<typeof startBusReplica>>, id: st
     written += 10
     return false
   }
-  await eventually(isBehind, { withinMs: 30_000, what: 'a reader that is behind' })
+  await eventually(isBehind, { what: 'a reader that is behind' })
   return written
 }
 

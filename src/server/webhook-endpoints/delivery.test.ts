@@ -60,7 +60,7 @@ test('a receiver that fails and recovers gets every event of every session, each
   for (let round = 0; round < 4; round++) for (const session of sessions) await append(session, 'a.one', 'a.two')
   await eventually(() => receiver.requests.length > 5)
   isAway = false
-  await eventually(() => receiver.accepted.length >= 40, { withinMs: 20_000 })
+  await eventually(() => receiver.accepted.length >= 40)
   for (const session of sessions) assert.deepEqual(seqs(receiver.accepted, session), [1, 2, 3, 4, 5, 6, 7, 8])
   await eventually(async () => (await deliveriesOf(id, '?state=delivered&limit=200')).length === 40)
 })

@@ -107,7 +107,7 @@ export async function startProgramService(script: Script, { allow = [], mcpServe
 
   /** The log once `isThere`; fails with all that is known after a while. */
   async function logWhen(id: string, isThere: () => Promise<boolean>, what: string): Promise<SessionEvent[]> {
-    await eventually(isThere, { withinMs: 90_000, what: `${what} of ${id}` }).catch(async error =>
+    await eventually(isThere, { withinMs: 180_000, what: `${what} of ${id}` }).catch(async error =>
       assert.fail(`${String(error)}\n${JSON.stringify(await logOf(id), null, 1)}\n${service.logs()}`),
     )
     return logOf(id)

@@ -65,7 +65,7 @@ export async function openConsole(t: TestContext, options: OpenOptions): Promise
     locale: 'en-GB',
   })
   const page = await context.newPage()
-  page.setDefaultTimeout(20_000)
+  page.setDefaultTimeout(60_000)
   const complaints = watch(page, base, options)
   await page.addInitScript({ content: countClicks })
   t.after(async () => {

@@ -78,13 +78,13 @@ export async function addChangeable(
   const experiment = await created('POST /api/experiments', { dataset_id, agent_id: scribe })
   await eventually(
     async () => (await call<{ ended_at: string | null }>(`GET /api/experiments/${experiment}`)).ended_at !== null,
-    { withinMs: 60_000, what: 'the end of the experiment' },
+    { what: 'the end of the experiment' },
   )
   await eventually(
     async () =>
       (await call<{ activity: { kind: string } }>(`GET /api/sessions/${customToolSession}`)).activity.kind ===
       'custom_tool',
-    { withinMs: 40_000, what: 'the call of the custom tool' },
+    { what: 'the call of the custom tool' },
   )
   const first = async (line: string, field: string): Promise<string> =>
     (await call<Record<string, readonly { id: string }[]>>(line))[field]?.[0]?.id ?? ''
@@ -108,7 +108,7 @@ export async function addChangeable(
   }
 }
 
-/** Returns the address of every page, panel and tab that shows objects, by name. */
+/** Returns the address of every page, panel and tab that shows objects, by name. A list is visible beside its open object. */
 export function addressesOf(full: FullService, more: ChangeableObjects): Readonly<Record<string, string>> {
   const session = `/console/sessions/${full.session}`
   const agent = `/console/agents/${more.agent}`
@@ -116,7 +116,6 @@ export function addressesOf(full: FullService, more: ChangeableObjects): Readonl
     Object.fromEntries(names.map(tab => [`${path.split('/')[2]?.slice(0, -1)}, ${tab}`, `${path}?tab=${tab}`]))
   return {
     overview: '/',
-    sessions: '/console/sessions',
     'sessions, open': `/console/sessions?open=${full.waitingSession}`,
     session,
     ...tabs(session, ['events', 'tools', 'files', 'context', 'threads']),
@@ -127,38 +126,28 @@ export function addressesOf(full: FullService, more: ChangeableObjects): Readonl
     'compare, versions': `/console/compare?of=versions&agent=${full.agent}&a=1&b=2`,
     inbox: '/console/inbox',
     'inbox, history': '/console/inbox?tab=history',
-    agents: '/console/agents',
     'agents, open': `/console/agents?open=${full.agent}`,
     ...tabs(agent, ['prompt', 'model', 'runtime', 'tools', 'skills', 'memories', 'triggers']),
     'agent, tools as JSON': `${agent}?tab=tools&as=json`,
     'agent, versions': `/console/agents/${full.agent}?tab=versions`,
-    skills: '/console/skills',
     'skills, open': `/console/skills?open=${more.skill}`,
     memories: '/console/memories',
-    'memories of an agent': `/console/memories?agent=${full.agent}`,
     'memories, open': `/console/memories?agent=${full.agent}&open=${more.memory}`,
     'memories, preview': `/console/memories?agent=${full.agent}&preview=1`,
     evaluations: '/console/evaluations',
     experiment: `/console/evaluations/${more.experiment}`,
     'experiment, case': `/console/evaluations/${more.experiment}?case=${more.case}`,
-    webhooks: '/console/webhooks',
     'webhooks, agent': `/console/webhooks?agent=${full.agent}`,
-    'webhooks, deliveries': '/console/webhooks?tab=deliveries',
     'webhooks, delivery': `/console/webhooks?tab=deliveries&open=${more.delivery}`,
-    'webhooks, outgoing': '/console/webhooks?tab=outgoing',
     'webhooks, endpoint': `/console/webhooks?tab=outgoing&open=${more.endpoint}`,
     'webhooks, replies': '/console/webhooks?tab=outgoing&view=replies',
-    schedules: '/console/schedules',
     'schedules, open': `/console/schedules?open=${more.schedule}`,
-    mcp: '/console/mcp',
     'mcp, open': `/console/mcp?open=${more.mcpServer}`,
     'mcp, login': `/console/mcp?open=${more.loginServer}`,
     'mcp, calls': '/console/mcp?tab=calls',
     'mcp, connect': '/console/mcp?tab=connect',
     usage: '/console/usage',
-    logs: '/console/logs',
     'logs, open': `/console/logs?open=${more.call}`,
-    vault: '/console/vault',
     'vault, open': '/console/vault?open=owner/CALENDAR_TOKEN',
   }
 }

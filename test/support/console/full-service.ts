@@ -198,7 +198,7 @@ async function startSessions({ call, created }: Api, agents: Agents) {
   const until = (id: string, kind: string) =>
     eventually(
       async () => (await call<{ activity: { kind: string } }>(`GET /api/sessions/${id}`)).activity.kind === kind,
-      { withinMs: 40_000, what: `activity ${kind} of ${id}` },
+      { what: `activity ${kind} of ${id}` },
     )
   const session = await start(agents.scribe, 'Fix the flaky login test', 'Fix the flaky login test')
   const waitingSession = await start(agents.careful, 'Tidy up the old releases', longName)

@@ -31,7 +31,7 @@ export async function approvalAttacks(scene: Scene): Promise<Attack[]> {
     assert.equal(await isThere(id, mark), false, 'the call has run')
     assert.ok(!tail.frames.some(({ event }) => event === 'user.tool_confirmation'), 'a forged event is in the stream')
     await scene.admin(`POST /api/approvals/${pending[0]?.id}`, { result: 'deny' })
-    await tail.event(endsTurn, 30_000)
+    await tail.event(endsTurn)
     assert.equal(await isThere(id, mark), false, 'the denied call has run')
     tail.close()
   }
@@ -126,7 +126,7 @@ export async function approvalAttacks(scene: Scene): Promise<Attack[]> {
         ]
         await scene.admin(`POST /api/approvals/${allowed?.id}`, { result: 'allow' })
         await scene.admin(`POST /api/approvals/${denied?.id}`, { result: 'deny' })
-        await tail.event(endsTurn, 30_000)
+        await tail.event(endsTurn)
         assert.deepEqual([await isThere(id, 'one'), await isThere(id, 'two')], [true, false])
         assert.equal(tail.events.filter(({ type }) => type === 'agent.tool_result').length, 2)
       },
@@ -143,7 +143,7 @@ export async function approvalAttacks(scene: Scene): Promise<Attack[]> {
         for (const body of [{ result: 'allow', input: touch('mark') }, { result: 'deny' }]) {
           assert.equal((await decide(body)).status, 409)
         }
-        await tail.event(endsTurn, 30_000)
+        await tail.event(endsTurn)
         assert.deepEqual([await isThere(id, 'allowed'), await isThere(id, 'mark')], [true, false])
       },
     },

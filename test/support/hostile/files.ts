@@ -67,7 +67,7 @@ export async function fileAttacks(scene: Scene): Promise<Attack[]> {
           parts: [{ type: 'text', text: scene.plan([{ text: 'Again.' }]) }],
         })
         const tail = await followEvents(scene.service, id)
-        await tail.event(event => (event.seq ?? 0) > seq && endsTurn(event), 30_000)
+        await tail.event(event => (event.seq ?? 0) > seq && endsTurn(event))
         const { body } = scene.upstream.requests.at(-1) ?? assert.fail()
         assert.equal(JSON.stringify(body['system']), system)
         assert.ok(!system.includes('forged-skill'))
@@ -129,7 +129,7 @@ export async function fileAttacks(scene: Scene): Promise<Attack[]> {
           call('glob', { pattern: '**' }),
         ])
         const log = scene.outcomeOf(id, await followEvents(scene.service, id))
-        await log.tail.event(endsTurn, 30_000)
+        await log.tail.event(endsTurn)
         for (const each of ['toolu_long', 'toolu_marker', 'toolu_up'])
           assert.equal(log.result(each)?.isError, true, each)
         for (const at of names.keys()) {

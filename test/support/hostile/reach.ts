@@ -125,7 +125,7 @@ export async function reachAttacks(scene: Scene): Promise<Attack[]> {
         })
         assert.equal(approval?.session_id, child.id)
         await scene.admin(`POST /api/approvals/${approval?.id}`, { result: 'deny' })
-        await tail.event(endsTurn, 30_000)
+        await tail.event(endsTurn)
         assert.equal(scene.outcomeOf(id, tail).result('toolu_own')?.isError, true)
       },
     },
@@ -142,7 +142,7 @@ export async function reachAttacks(scene: Scene): Promise<Attack[]> {
         const { id, tail } = await scene.start(poor.id, [...raising, ...raising, { text: 'Done.', ...costly }])
         const isOver = () =>
           tail.events.some(event => event.type === 'session.error' || event.stop_reason !== undefined)
-        await eventually(isOver, { withinMs: 30_000 })
+        await eventually(isOver)
         const { max_budget, spend } = await scene.admin<Budget>(`GET /api/budgets/session/${id}`)
         assert.equal(max_budget, 0.05)
         assert.ok(spend <= 0.05, `${spend} USD spent`)
@@ -176,7 +176,7 @@ export async function reachAttacks(scene: Scene): Promise<Attack[]> {
         assert.deepEqual([open?.tool_use_id, others], ['toolu_report', []])
         const content = [{ type: 'text', text: 'of the client' }]
         await scene.ok(`POST /api/custom-tool-calls/${open?.id}`, { content })
-        await tail.event(endsTurn, 30_000)
+        await tail.event(endsTurn)
         const results = tail.events.filter(({ type }) => type === 'user.custom_tool_result')
         assert.deepEqual(
           results.map(event => event.content),

@@ -146,7 +146,7 @@ export async function startScene(driver: HostileDriver) {
   /** Runs a session until it waits for an answer. */
   async function runUntilAsked(agentId: string, answers: readonly Answer[]): Promise<Outcome> {
     const { id, tail } = await start(agentId, answers)
-    await tail.event(event => waitsForAction(event) || endsTurn(event) || event.type === 'session.error', 60_000)
+    await tail.event(event => waitsForAction(event) || endsTurn(event) || event.type === 'session.error')
     return outcomeOf(id, tail)
   }
   /** Runs a session with these answers to its end, and checks that its next call and its last message work. */
@@ -173,7 +173,7 @@ export async function startScene(driver: HostileDriver) {
     text: `The vault code is ${plant('memory of the victim')}.`,
   })
   const victimSession = await okAs<Session>(keys.victim, 'POST /session', { agent_id: victim.id, prompt: victimText })
-  await (await followEvents(service, victimSession.id)).event(endsTurn, 30_000)
+  await (await followEvents(service, victimSession.id)).event(endsTurn)
   await okAs(keys.victim, `POST /session/${victimSession.id}/message`, {
     model: { modelID: 'quiet' },
     parts: [

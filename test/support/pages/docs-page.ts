@@ -8,7 +8,7 @@ import { type Service, startService } from '../service/service.ts'
 import { startEndpointUpstream } from '../upstream/endpoint-upstream.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
-const maxRunMs = 90_000
+const maxRunMs = 240_000
 
 /** One fenced block of a page. */
 export interface PageBlock {

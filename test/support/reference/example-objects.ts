@@ -148,7 +148,7 @@ export function exampleObjects(service: Service): ExampleObjects {
     const id = await created('POST /v1/messages/batches', { requests })
     const isEnded = async () =>
       (await ok<{ processing_status: string }>(`GET /v1/messages/batches/${id}`)).processing_status === 'ended'
-    await eventually(isEnded, { withinMs: 30_000, what: 'the end of the batch' })
+    await eventually(isEnded, { what: 'the end of the batch' })
     return id
   }
 

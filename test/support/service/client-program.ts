@@ -82,7 +82,7 @@ async function ended(file: string, { args, ...options }: Run & { readonly cwd: s
       // The group has no process left.
     }
   }
-  const impatience = setTimeout(endGroup, 60_000)
+  const impatience = setTimeout(endGroup, 180_000)
   process.once('exit', endGroup)
   child.once('exit', endGroup)
   try {

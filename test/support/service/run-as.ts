@@ -47,7 +47,7 @@ export async function startTriggeredService() {
       await eventually(
         async () =>
           (await promptsOf(session)).every(({ state, held_by }) => held_by !== null || !/waiting|running/.test(state)),
-        { what: 'the end of the prompt', withinMs: 20_000 },
+        { what: 'the end of the prompt' },
       )
       const [prompt] = await promptsOf(session)
       return prompt?.held_by ?? prompt?.state ?? 'none'

@@ -61,7 +61,7 @@ function tailOf(response: IncomingMessage): EventTail {
   response.on('error', () => undefined)
 
   const logged = () => frames.filter(({ id }) => id !== undefined).map(eventOf)
-  const find: EventTail['frame'] = (fits, withinMs = 15_000) =>
+  const find: EventTail['frame'] = (fits, withinMs = 60_000) =>
     new Promise((resolve, reject) => {
       const stop = () => {
         clearTimeout(timer)

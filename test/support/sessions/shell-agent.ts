@@ -24,7 +24,7 @@ export async function shellAgent(service: Target): Promise<(command: string) => 
     if (answer.status >= 300) throw new Error(`POST /session: ${answer.status} ${answer.text}`)
     const tail = await followEvents(service, answer.json<Session>().id)
     try {
-      const event = await tail.event(({ type }) => type === 'agent.tool_result' || type === 'session.error', 60_000)
+      const event = await tail.event(({ type }) => type === 'agent.tool_result' || type === 'session.error')
       if (event.type === 'session.error') throw new Error(JSON.stringify(event))
       return resultOf(event)
     } finally {
