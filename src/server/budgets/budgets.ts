@@ -88,10 +88,10 @@ interface Deps {
 const maxSweepMs = 5_000
 const maxOrphans = 200
 /**
- * Other processes settle calls and release idle amounts within this time. A reservation waits once for it before it is
- * rejected.
+ * Before it is rejected, a reservation waits this long for other processes to settle calls and release idle amounts, and
+ * longer once more: where the processors or the database are busy, the first time is too short.
  */
-const settlingMs = 60
+const settlingMs = [60, 240]
 /** Asks all processes to release idle amounts of these budgets. The payload is a list of `{scope, scope_id}`. */
 const needChannel = 'budgets_needed'
 const slicePrefix = 'slice_'
@@ -129,7 +129,7 @@ export function createBudgets(deps: Deps): Budgets {
 
   /**
    * Retries before a call is rejected: ended calls may not be settled yet, and slices reserve more than their calls
-   * need. The first retry follows a flush of this process, the second a request to all processes.
+   * need. The first retry follows a flush of this process, the others a request to all processes.
    */
   const withRetry = async (request: ReservationRequest, tryOnce: typeof tryReserve): Promise<Verdict> => {
     const first = await tryOnce(request)
@@ -137,11 +137,14 @@ export function createBudgets(deps: Deps): Budgets {
     const full = first.budgets.flatMap(({ has_money, scope, scope_id }) => (has_money ? [] : [{ scope, scope_id }]))
     slices.releaseIdle(full)
     await usage.flush()
-    const second = await tryOnce(request)
-    if (second.is_admitted || !mayBeFreed(second)) return second
-    if (full.length > 0) notifications.send(needChannel, JSON.stringify(full))
-    await pause(settlingMs)
-    return tryOnce(request)
+    let last = await tryOnce(request)
+    if (full.length > 0 && !last.is_admitted && mayBeFreed(last)) notifications.send(needChannel, JSON.stringify(full))
+    for (const ms of settlingMs) {
+      if (last.is_admitted || !mayBeFreed(last)) return last
+      await pause(ms)
+      last = await tryOnce(request)
+    }
+    return last
   }
 
   const reserveAlone = async (request: ReservationRequest): Promise<Reservation> => {

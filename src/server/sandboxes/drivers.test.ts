@@ -8,9 +8,10 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { driversForTests, type Subject } from '../../../test/support/sandboxes/drivers.ts'
 import { keepBusy } from '../../../test/support/service/busy-processors.ts'
+import { eventually } from '../../../test/support/service/eventually.ts'
 import { findCgroups } from './cgroup.ts'
 import { type SandboxLimits, sandboxLimits } from './sandbox.ts'
-import { countRunning, eventually, isRunning, longSleep, runnerOf, temporaryFolder } from './sandboxes-for-tests.ts'
+import { countRunning, isRunning, longSleep, runnerOf, temporaryFolder } from './sandboxes-for-tests.ts'
 
 const MiB = 1024 * 1024
 const limits: SandboxLimits = {

@@ -8,11 +8,12 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { dockerForTests, lackEngine } from '../../../test/support/docker/docker-for-tests.ts'
+import { eventually } from '../../../test/support/service/eventually.ts'
 import { lack } from '../../../test/support/service/lack.ts'
 import type { DriverSettings } from './choose-driver.ts'
 import type { Isolation, ProgramPlace, SandboxDriverName } from './sandbox.ts'
 import type { Sandboxes } from './sandboxes.ts'
-import { eventually, isRunning, sandboxesForTests, temporaryFolder } from './sandboxes-for-tests.ts'
+import { isRunning, sandboxesForTests, temporaryFolder } from './sandboxes-for-tests.ts'
 
 const skip = lack('bubblewrap')
 

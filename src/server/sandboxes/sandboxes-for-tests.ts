@@ -2,7 +2,6 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
-import { pause } from '../platform/timers.ts'
 import type { BoundRequest, SandboxDriver, SandboxDriverName } from './sandbox.ts'
 import { createSandboxes, type Sandboxes, type SandboxSettings } from './sandboxes.ts'
 
@@ -36,15 +35,6 @@ export async function sandboxesForTests(
   const wanted = typeof more === 'function' ? await more(workspacesDir) : more
   sandboxes = await createSandboxes({ workspacesDir, log: quiet, prefer, ...wanted })
   return { ...sandboxes, workspacesDir }
-}
-
-/** Waits until `isTrue` resolves to true; fails after 10 s. */
-export async function eventually(isTrue: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 500; attempt++) {
-    if (await isTrue()) return
-    await pause(20)
-  }
-  throw new Error('condition did not become true within 10 s')
 }
 
 /** Returns the number of other processes with `marker` in their command line. */

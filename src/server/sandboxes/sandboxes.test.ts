@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { dockerForTests, lackEngine } from '../../../test/support/docker/docker-for-tests.ts'
 import { fakeClusterFor } from '../../../test/support/kubernetes/fake-cluster-for.ts'
+import { eventually } from '../../../test/support/service/eventually.ts'
 import { lack } from '../../../test/support/service/lack.ts'
 import type { SandboxDriverName } from './sandbox.ts'
 import { createSandboxes } from './sandboxes.ts'
-import { eventually, quiet, sandboxesForTests, temporaryFolder } from './sandboxes-for-tests.ts'
+import { quiet, sandboxesForTests, temporaryFolder } from './sandboxes-for-tests.ts'
 
 const needsBubblewrap = { skip: lack('bubblewrap') }
 

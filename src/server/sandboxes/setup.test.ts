@@ -6,9 +6,10 @@ import { test } from 'node:test'
 import { dockerForTests, lackEngine } from '../../../test/support/docker/docker-for-tests.ts'
 import { fakeImage } from '../../../test/support/docker/fake-engine.ts'
 import { sessionWith } from '../../../test/support/network/network.ts'
+import { eventually } from '../../../test/support/service/eventually.ts'
 import { lack } from '../../../test/support/service/lack.ts'
 import { createSandboxCheck } from './check-sandbox.ts'
-import { eventually, isRunning, sandboxesForTests } from './sandboxes-for-tests.ts'
+import { isRunning, sandboxesForTests } from './sandboxes-for-tests.ts'
 
 const needsBubblewrap = { skip: lack('bubblewrap') }
 const never = new AbortController().signal

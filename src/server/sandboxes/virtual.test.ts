@@ -4,8 +4,9 @@ import { randomInt } from 'node:crypto'
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { eventually } from '../../../test/support/service/eventually.ts'
 import { sandboxLimits } from './sandbox.ts'
-import { eventually, isRunning, temporaryFolder } from './sandboxes-for-tests.ts'
+import { isRunning, temporaryFolder } from './sandboxes-for-tests.ts'
 import { virtualDriver } from './virtual.ts'
 
 const driver = virtualDriver(sandboxLimits)

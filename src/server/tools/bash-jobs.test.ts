@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { eventually } from '../../../test/support/service/eventually.ts'
 import { lack } from '../../../test/support/service/lack.ts'
 import { ByteGate } from '../platform/byte-gate.ts'
-import { countRunning, eventually, isRunning, quiet, sandboxesForTests } from '../sandboxes/sandboxes-for-tests.ts'
+import { countRunning, isRunning, quiet, sandboxesForTests } from '../sandboxes/sandboxes-for-tests.ts'
 import { createJobs, defaultJobLimits } from './jobs.ts'
 import { defaultToolLimits, type ToolContext, toolMemoryBytes } from './tool.ts'
 import { servicesForTests } from './tools-for-tests.ts'
@@ -140,7 +141,7 @@ if (!lack('bubblewrap')) {
 
   test('a job that writes 10 GB is stopped, and its output stays within its limit', async () => {
     const { id, jobs } = await run('head -c 10G /dev/zero | tr "\\0" x')
-    const report = await jobs.read(id, waitMs, new AbortController().signal)
+    const report = await jobs.read(id, 4 * waitMs, new AbortController().signal)
     assert(report?.end && 'outcome' in report.end)
     assert.equal(report.end.outcome, 'output_limit')
     assert(report.output.length <= limits.unreadBytes + 100)

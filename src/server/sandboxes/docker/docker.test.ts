@@ -8,9 +8,10 @@ import { dockerForTests, lackEngine } from '../../../../test/support/docker/dock
 import { type Fault, fakeImage } from '../../../../test/support/docker/fake-engine.ts'
 import { networkForTests, sessionWith, upstreamForTests } from '../../../../test/support/network/network.ts'
 import { tlsForTests } from '../../../../test/support/network/tls-upstream.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
 import { lack } from '../../../../test/support/service/lack.ts'
 import { createSandboxes } from '../sandboxes.ts'
-import { eventually, isRunning, quiet, sandboxesForTests, temporaryFolder } from '../sandboxes-for-tests.ts'
+import { isRunning, quiet, sandboxesForTests, temporaryFolder } from '../sandboxes-for-tests.ts'
 import { frameReader } from './frames.ts'
 
 const needsEngine = { skip: lackEngine }

@@ -3,9 +3,10 @@ import { test } from 'node:test'
 import { newRig } from '../../../../test/support/kubernetes/driver-rig.ts'
 import type { FakeApiServer } from '../../../../test/support/kubernetes/fake-api-server.ts'
 import { fakeClusterFor } from '../../../../test/support/kubernetes/fake-cluster-for.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
 import { lack } from '../../../../test/support/service/lack.ts'
 import { createSandboxCheck } from '../check-sandbox.ts'
-import { eventually, isRunning, longSleep, sandboxesForTests } from '../sandboxes-for-tests.ts'
+import { isRunning, longSleep, sandboxesForTests } from '../sandboxes-for-tests.ts'
 
 const when = { skip: lack('bubblewrap') }
 

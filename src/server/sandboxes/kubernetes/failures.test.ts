@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { readdir, rename, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { type KubernetesRig, newRig } from '../../../../test/support/kubernetes/driver-rig.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
 import { lack } from '../../../../test/support/service/lack.ts'
 import { pause } from '../../platform/timers.ts'
-import { eventually, isRunning, longSleep } from '../sandboxes-for-tests.ts'
+import { isRunning, longSleep } from '../sandboxes-for-tests.ts'
 
 const when = { skip: lack('bubblewrap') }
 

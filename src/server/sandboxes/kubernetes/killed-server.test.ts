@@ -3,8 +3,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { newRig } from '../../../../test/support/kubernetes/driver-rig.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
 import { lack } from '../../../../test/support/service/lack.ts'
-import { eventually, isRunning, longSleep } from '../sandboxes-for-tests.ts'
+import { isRunning, longSleep } from '../sandboxes-for-tests.ts'
 
 const when = { skip: lack('bubblewrap') }
 

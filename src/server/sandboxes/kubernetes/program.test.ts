@@ -4,9 +4,10 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { type KubernetesRig, newRig } from '../../../../test/support/kubernetes/driver-rig.ts'
 import { fakeClusterFor } from '../../../../test/support/kubernetes/fake-cluster-for.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
 import { lack } from '../../../../test/support/service/lack.ts'
 import { pause } from '../../platform/timers.ts'
-import { eventually, isRunning, longSleep, sandboxesForTests } from '../sandboxes-for-tests.ts'
+import { isRunning, longSleep, sandboxesForTests } from '../sandboxes-for-tests.ts'
 
 const when = { skip: lack('bubblewrap') }
 
