@@ -1,4 +1,5 @@
 import { AppError, invalid } from '../../platform/errors.ts'
+import { parseExactInputs } from '../bytes/exact-numbers.ts'
 import { type Keys, type OwnMembers, ownMembers } from '../bytes/json-members.ts'
 import type { Span } from '../bytes/json-scanner.ts'
 import type { BedrockKind, CallKind, EndpointKind } from './call.ts'
@@ -130,12 +131,12 @@ export function checkSize({ count, depth }: Pick<OwnMembers, 'count' | 'depth'>)
   if (depth > maxLevels) throw invalid(`request body is nested deeper than ${maxLevels} levels`)
 }
 
-/** Parses the JSON object in `body`. Throws `invalid_request` for anything else. */
+/** Parses the JSON object in `body`, with exact numbers in the inputs of tool calls. Throws `invalid_request` for anything else. */
 export function parsedObject(body: Buffer | string): Record<string, unknown> {
   if (body.length === 0) throw invalid('the body is empty')
   let value: unknown
   try {
-    value = JSON.parse(body.toString())
+    value = parseExactInputs(body.toString())
   } catch (cause) {
     throw new AppError('invalid_request', 'request body is not valid JSON', { cause })
   }

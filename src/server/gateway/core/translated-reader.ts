@@ -1,4 +1,5 @@
 import { jsonOr } from '../../platform/json.ts'
+import { exactInputsOr } from '../bytes/exact-numbers.ts'
 import { createFrameReader } from '../bytes/frame-reader.ts'
 import { type AnswerHead, type AnswerReader, upstreamFault, type WholeAnswer } from '../upstream/exchange.ts'
 import { scrubbedText } from '../upstream/scrub.ts'
@@ -58,7 +59,7 @@ export function createTranslatedReader(options: Options): AnswerReader {
   }
 
   const whole = (head: AnswerHead, body: Buffer): WholeAnswer | UpstreamError => {
-    const parsed = jsonOr(body.toString(), undefined)
+    const parsed = exactInputsOr(body.toString(), undefined)
     if (parsed === undefined) return unusable(head, 'returned a response that is not valid JSON')
     let frames = ''
     const decline = new DeclineWatch()

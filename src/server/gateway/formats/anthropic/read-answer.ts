@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../../../contract/error-codes.ts'
 import { isRecord, type Json, jsonOr, listOf, recordOf, recordsOf, textIn, textOf } from '../../../platform/json.ts'
+import { exactInputsOr, toolInputIn } from '../../bytes/exact-numbers.ts'
 import type { BlockStart, Citation, StopReason, UpstreamEvent, UsageUpdate } from '../../core/answer-event.ts'
 import type { StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
 import { noTokens, type TokenCounts, tokenCount, withUsage } from '../../tokens/token-counts.ts'
@@ -47,7 +48,8 @@ export class AnthropicDecoder implements StreamDecoder {
 
   push({ data }: Pick<UpstreamFrame, 'data'>): readonly UpstreamEvent[] {
     if (this.#isOver) return noEvents
-    const event = jsonOr(data, undefined)
+    // Some upstreams send the whole input in block_start.
+    const event = data.includes('_start"') ? exactInputsOr(data, undefined) : jsonOr(data, undefined)
     // After an invalid frame the rest of the stream is not reliable.
     return isRecord(event) ? this.take(event) : this.#fail(malformed)
   }
@@ -181,13 +183,9 @@ function startOf({ type, id, name }: Json): BlockStart | undefined {
 /** Returns a complete block with the input from its deltas. */
 function withInput(block: Json, json: string): Json & { readonly type: string } {
   const type = String(block['type'])
-  if (json.trim() === '') return { ...block, type }
-  try {
-    return { ...block, type, input: JSON.parse(json) }
-  } catch {
-    // The token limit truncated the input: keep the input of block_start.
-    return { ...block, type }
-  }
+  const input = toolInputIn(json)
+  // Without deltas, or with an input truncated by the token limit, the input of block_start remains.
+  return input ? { ...block, type, input } : { ...block, type }
 }
 
 const stopReasons: ReadonlySet<string> = new Set<StopReason>([

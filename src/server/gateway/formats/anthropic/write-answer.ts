@@ -1,5 +1,6 @@
 import { anthropicError } from '../../../../contract/errors.ts'
-import { isRecord, type Json, jsonOr } from '../../../platform/json.ts'
+import type { Json } from '../../../platform/json.ts'
+import { toolInputIn } from '../../bytes/exact-numbers.ts'
 import type { AnswerEvent, BlockStart, StopReason } from '../../core/answer-event.ts'
 import type { AnswerWriter, ClientFormat, CountFormat } from '../../core/client-format.ts'
 import type { TokenCounts } from '../../tokens/token-counts.ts'
@@ -191,9 +192,8 @@ function wholeBlock({ start, text, signature, citations }: CollectedBlock, reaso
     case 'thinking':
       return { type: 'thinking', thinking: text, signature }
     case 'tool_use': {
-      const given = jsonOr(text, undefined)
       // A call truncated by the token limit is returned with empty input.
-      const input = isRecord(given) ? given : reason === 'max_tokens' ? {} : undefined
+      const input = toolInputIn(text) ?? (reason === 'max_tokens' ? {} : undefined)
       return input && { ...emptyBlock(start), input }
     }
     case 'whole':

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../../../contract/error-codes.ts'
-import { isRecord, type Json, jsonOr, nonEmptyText, recordsOf } from '../../../platform/json.ts'
+import { isRecord, type Json, nonEmptyText, recordsOf } from '../../../platform/json.ts'
+import { exactInputsOr } from '../../bytes/exact-numbers.ts'
 import type { StopReason, UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
 import { geminiUsageReader } from '../../tokens/stated-usage.ts'
@@ -33,7 +34,7 @@ export class GeminiDecoder implements StreamDecoder {
   push({ data }: UpstreamFrame): readonly UpstreamEvent[] {
     const text = data.trim()
     if (this.#isOver || text === '' || text === '[DONE]') return []
-    return this.pushChunk(jsonOr(text, undefined))
+    return this.pushChunk(exactInputsOr(text, undefined))
   }
 
   /** Handles a parsed chunk. */

@@ -1,4 +1,5 @@
-import { isRecord, type Json, jsonOr, recordOf, recordsOf, textIn } from '../../../platform/json.ts'
+import { type Json, recordOf, recordsOf, textIn } from '../../../platform/json.ts'
+import { toolInputIn } from '../../bytes/exact-numbers.ts'
 import type { AnswerEvent, Citation, StopReason } from '../../core/answer-event.ts'
 import type { AnswerWriter } from '../../core/client-format.ts'
 import { noTokens } from '../../tokens/token-counts.ts'
@@ -133,9 +134,9 @@ class GeminiWriter {
     if (open?.type === 'thinking' && open.signature !== '')
       this.#carried.push({ type: 'thinking', thinking: open.text, signature: open.signature })
     if (open?.type !== 'tool_use') return ''
-    const args = jsonOr(open.json, undefined)
+    const args = toolInputIn(open.json)
     // A call truncated by the token limit must not be executed.
-    if (!isRecord(args)) return ''
+    if (!args) return ''
     const { name } = this.#options.originOf(open.name)
     return this.#part(this.#signed({ functionCall: { id: open.id, name, args } }))
   }

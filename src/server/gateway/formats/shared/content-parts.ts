@@ -1,5 +1,6 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
+import { toolInputIn } from '../../bytes/exact-numbers.ts'
 import { allPlaced } from '../../core/degradations.ts'
 import type { Note } from './settings.ts'
 import { toolCallId } from './tools.ts'
@@ -94,12 +95,9 @@ export function cacheMark({ cache_control: own, prompt_cache_breakpoint: breakpo
 export function inputOf(text: unknown, path: string, note: Note): Json {
   const raw = textIn(text) ?? ''
   if (raw.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(raw)
-    if (isRecord(value)) return value
-  } catch {
-    // The model wrote this text, not the client: rejecting the request would block the conversation.
-  }
+  const input = toolInputIn(raw)
+  if (input) return input
+  // The model wrote this text, not the client: rejecting the request would block the conversation.
   note(path, 'wrapped')
   return { arguments: raw }
 }
