@@ -3,7 +3,7 @@ import { isAbsent, isRecord, type Json, listOf, textIn } from '../../../platform
 import { baseModelOf, type Target } from '../../core/call.ts'
 import { type Block, textBlocks } from '../shared/content-parts.ts'
 import { traitsOf } from '../shared/model-traits.ts'
-import { anthropicSettings, jsonHint, type Note } from '../shared/settings.ts'
+import { anthropicSettings, effortOfBudget, jsonHint, type Note } from '../shared/settings.ts'
 import { closedSchema, field, jsonSchemaOf, objectField } from './fields.ts'
 
 interface Options {
@@ -121,7 +121,7 @@ function thinkingSettings(config: Json, { target, note }: Pick<Options, 'target'
   if (budget === 0) return { effort: 'none', showsThinking: false }
   if (budget < 0) return { effort: 'high', showsThinking }
   if (traitsOf(baseModelOf(target)).thinking === 'adaptive') note(`${at}.thinkingConfig.thinkingBudget`, 'approximated')
-  return { effort: budget < 4_096 ? 'low' : budget < 16_384 ? 'medium' : 'high', budget, showsThinking }
+  return { effort: effortOfBudget(budget), budget, showsThinking }
 }
 
 const levels: ReadonlySet<string> = new Set(['minimal', 'low', 'medium', 'high'])

@@ -4,7 +4,7 @@ import type { CanonicalRequest, CodecContext } from '../../core/codec.ts'
 import { toolReferenceText } from '../shared/tools.ts'
 import { hasCallIds } from './carried-state.ts'
 import type { Degradations, ModelTraits } from './traits.ts'
-import { documentParts, imagePart, type Placed, searchResultText, textParts } from './write-media.ts'
+import { documentParts, mediaPart, type Placed, searchResultText, textParts } from './write-media.ts'
 import { type ModelTurn, modelTurn } from './write-model-turn.ts'
 
 interface UserTurn {
@@ -75,7 +75,8 @@ class Conversation {
         this.#addParts(textParts(block['text']))
         break
       case 'image':
-        this.#addParts([imagePart(placed)])
+      case 'media':
+        this.#addParts([mediaPart(placed)])
         break
       case 'document':
         this.#addParts(documentParts(placed))
@@ -207,7 +208,8 @@ function readInner(placed: Placed, texts: string[], media: Media[]): void {
       texts.push(...[nonEmptyText(block['text'])].filter(text => text !== undefined))
       break
     case 'image':
-      media.push({ kind: 'image', path, part: imagePart(placed) })
+    case 'media':
+      media.push({ kind: 'image', path, part: mediaPart(placed) })
       break
     case 'document':
       for (const part of documentParts(placed)) {

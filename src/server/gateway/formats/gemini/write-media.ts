@@ -15,20 +15,25 @@ const typesOfEnding: Readonly<Record<string, string>> = {
   heif: 'image/heif',
   jpeg: 'image/jpeg',
   jpg: 'image/jpeg',
+  mov: 'video/mov',
+  mp3: 'audio/mp3',
+  mp4: 'video/mp4',
   pdf: 'application/pdf',
   png: 'image/png',
+  wav: 'audio/wav',
+  webm: 'video/webm',
   webp: 'image/webp',
 }
 
-/** Converts an image block. */
-export function imagePart(placed: Placed): Json {
+/** Converts a block with an image, audio or video. */
+export function mediaPart(placed: Placed): Json {
   const { block, path } = placed
   const source = sourceOf(placed)
   switch (source['type']) {
     case 'base64':
       return inline(nonEmptyText(source['media_type']) ?? 'image/png', source['data'])
     case 'url':
-      return linked(placed, 'image/jpeg')
+      return linked(placed, block['type'] === 'media' ? 'video/mp4' : 'image/jpeg')
     default:
       throw invalid(`${path}.source: ${typeName(block, source)} is not available for this model`)
   }
@@ -62,7 +67,7 @@ function bodyOf(placed: Placed, source: Json): readonly Json[] {
 function contentParts(placed: Placed, content: unknown): readonly Json[] {
   if (typeof content === 'string') return textParts(content)
   return recordsOf(content).flatMap((block, index) => {
-    if (block['type'] === 'image') return [imagePart({ ...placed, block, path: `${placed.path}.${index}` })]
+    if (block['type'] === 'image') return [mediaPart({ ...placed, block, path: `${placed.path}.${index}` })]
     return textParts(block['text'])
   })
 }

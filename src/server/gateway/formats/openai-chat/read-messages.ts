@@ -1,27 +1,15 @@
 import { invalid } from '../../../platform/errors.ts'
-import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
+import { isAbsent, isRecord, type Json, recordOf, recordsOf, textIn } from '../../../platform/json.ts'
 import { placed } from '../../core/degradations.ts'
-import {
-  type Block,
-  contentBlocks,
-  fileBlock,
-  imageBlock,
-  inputOf,
-  markedAtEnd,
-  resultBlock,
-  textBlocks,
-} from '../shared/content-parts.ts'
+import { type Block, contentBlocks, inputOf, markedAtEnd, resultBlock, textBlocks } from '../shared/content-parts.ts'
 import type { Conversation } from '../shared/conversation.ts'
-import { withDetail } from '../shared/extras.ts'
 import type { Note } from '../shared/settings.ts'
 import { toolCallId, toolName } from '../shared/tools.ts'
+import { type PartReading, partBlocks, signedThinking } from './read-parts.ts'
 import { thinkingBlocks } from './reasoning-details.ts'
 
-interface Reading {
+interface Reading extends PartReading {
   readonly conversation: Conversation
-  readonly note: Note
-  /** True for upstreams that store files, which the client may reference by id. */
-  readonly takesFileIds: boolean
 }
 
 /** Adds the messages of a chat request to a conversation. */
@@ -86,34 +74,14 @@ const resultOf = (message: Json, place: ResultPlace): readonly Block[] =>
     message,
   )
 
-type FileIds = Pick<Reading, 'takesFileIds'>
-
-const blocksOf = (content: unknown, path: string, reading: FileIds): readonly Block[] =>
+const blocksOf = (content: unknown, path: string, reading: PartReading): readonly Block[] =>
   contentBlocks(content, path, (part, own) => partBlocks(part, own, reading))
-
-function partBlocks(part: Json, path: string, { takesFileIds: takesIds }: FileIds): readonly Block[] {
-  switch (part['type']) {
-    case 'text':
-      return textBlocks(part['text'], part)
-    case 'refusal':
-      return textBlocks(part['refusal'])
-    case 'image_url': {
-      const image = part['image_url']
-      const block = imageBlock(isRecord(image) ? image['url'] : image, part, `${path}.image_url`)
-      return [withDetail(block, recordOf(image)['detail'])]
-    }
-    case 'file':
-      return [fileBlock(recordOf(part['file']), part, { path: `${path}.file`, takesIds })]
-    default:
-      throw invalid(`${path}.type ${String(part['type'])} is not supported for this model`)
-  }
-}
 
 function assistantBlocks(message: Json, place: Place): readonly Block[] {
   const { path, note, calls } = place
   const { content, refusal, tool_calls: toolCalls, function_call: legacy, audio } = message
   if (!isAbsent(audio)) note(`${path}.audio`)
-  const thoughts = thinkingBlocks(message['reasoning_details'], `${path}.reasoning_details`, note)
+  const thoughts = thoughtsOf(message, path, note)
   // A model accepts its own thinking only with the signature.
   if (thoughts.length === 0)
     for (const field of ['reasoning_content', 'reasoning']) if (!isAbsent(message[field])) note(`${path}.${field}`)
@@ -132,6 +100,13 @@ function assistantBlocks(message: Json, place: Place): readonly Block[] {
     blocks.push(block)
   }
   return blocks
+}
+
+/** Reads signed thinking from OpenRouter's field, else from that of LiteLLM, which has blocks in Anthropic's format. */
+function thoughtsOf(message: Json, path: string, note: Note): readonly Block[] {
+  const { reasoning_details: details, thinking_blocks: blocks } = message
+  const detailed = thinkingBlocks(details, `${path}.reasoning_details`, note)
+  return detailed.length > 0 ? detailed : recordsOf(blocks).flatMap(block => signedThinking(block) ?? [])
 }
 
 function callBlock({ id, function: called, custom }: Json, path: string, note: Note): Block {

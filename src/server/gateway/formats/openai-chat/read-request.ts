@@ -1,13 +1,20 @@
 import { isOpenAiFormat } from '../../../config/protocols.ts'
 import { invalid } from '../../../platform/errors.ts'
-import { isAbsent, type Json, recordOf } from '../../../platform/json.ts'
+import { isAbsent, isRecord, type Json, recordOf } from '../../../platform/json.ts'
 import type { ClientFormat } from '../../core/client-format.ts'
 import type { Degradation, OwnNames } from '../../core/degradations.ts'
 import { textBlocks } from '../shared/content-parts.ts'
 import { canonicalRequest, createConversation } from '../shared/conversation.ts'
 import { extrasFor } from '../shared/extras.ts'
 import { takesFileIds } from '../shared/model-traits.ts'
-import { anthropicSettings, jsonHint, type Note, noteUnused, type Settings } from '../shared/settings.ts'
+import {
+  anthropicSettings,
+  effortOfBudget,
+  jsonHint,
+  type Note,
+  noteUnused,
+  type Settings,
+} from '../shared/settings.ts'
 import { addChatMessages } from './read-messages.ts'
 import { chatTools } from './read-tools.ts'
 import { createChatWriter } from './write-answer.ts'
@@ -21,7 +28,12 @@ export const chatClient: ClientFormat = (request, context) => {
   const isOpenAi = isOpenAiFormat(target.protocol)
   const { tools, choice, isForced, isLegacy } = chatTools(request, target, note)
   const conversation = createConversation(note, isOpenAi)
-  addChatMessages(request['messages'] as readonly unknown[], { conversation, note, takesFileIds: takesFileIds(target) })
+  addChatMessages(request['messages'] as readonly unknown[], {
+    conversation,
+    note,
+    takesFileIds: takesFileIds(target),
+    takesMedia: target.protocol === 'gemini',
+  })
   const extras = extrasFor(target, request)
   const paths = { effort: 'reasoning_effort', format: 'response_format' }
   const body = canonicalRequest(context, {
@@ -68,12 +80,33 @@ const settingsOf = (request: Json, isForced: boolean): Settings => ({
   top_k: request['top_k'],
   stop: stopsOf(request['stop']),
   maxTokens: limitOf(request),
-  effort: request['reasoning_effort'],
-  showsThinking: !isAbsent(request['reasoning_effort']) && request['reasoning_effort'] !== 'none',
+  ...reasoningIn(request),
   format: request['response_format'],
   user: request['safety_identifier'] ?? request['user'],
   isForced,
 })
+
+type Reasoning = Pick<Settings, 'effort' | 'budget' | 'showsThinking'>
+
+const noReasoning: Reasoning = { effort: 'none', showsThinking: false }
+
+/** Reads `reasoning_effort`, else `thinking` in Anthropic's form, as LiteLLM accepts it, else OpenRouter's `reasoning`. */
+function reasoningIn({ reasoning_effort: effort, thinking, reasoning }: Json): Reasoning {
+  if (!isAbsent(effort)) return effort === 'none' ? noReasoning : { effort, showsThinking: true }
+  const { type, budget_tokens: budget } = recordOf(thinking)
+  if (type === 'disabled') return noReasoning
+  if (type !== undefined)
+    return typeof budget === 'number' ? budgeted(budget) : { effort: undefined, showsThinking: true }
+  return isRecord(reasoning) ? routedReasoning(reasoning) : { effort: undefined, showsThinking: false }
+}
+
+const budgeted = (budget: number): Reasoning => ({ effort: effortOfBudget(budget), budget, showsThinking: true })
+
+function routedReasoning({ effort, max_tokens: budget, enabled, exclude }: Json): Reasoning {
+  if (effort === 'none' || enabled === false) return noReasoning
+  const asked = typeof budget === 'number' ? budgeted(budget) : { effort: effort ?? 'medium' }
+  return { ...asked, showsThinking: exclude !== true }
+}
 
 /** Rejects settings that cannot be dropped, because the answer would not be what the client requested. */
 function checkServable({ n, modalities, audio }: Json): void {
@@ -105,6 +138,8 @@ const used: ReadonlySet<string> = new Set([
   'top_k',
   'stop',
   'reasoning_effort',
+  'reasoning',
+  'thinking',
   'response_format',
   'user',
   'safety_identifier',

@@ -2,6 +2,7 @@ import { isOpenAiFormat } from '../../../config/protocols.ts'
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
 import type { Target } from '../../core/call.ts'
+import { placed } from '../../core/degradations.ts'
 import { cacheMark } from '../shared/content-parts.ts'
 import type { Note } from '../shared/settings.ts'
 import {
@@ -35,10 +36,11 @@ export function chatTools(request: Json, { protocol }: Pick<Target, 'protocol'>,
   }
   const given = isLegacy ? request['function_call'] : request['tool_choice']
   const named = nameIn(given)
+  const { type: anthropicType, disable_parallel_tool_use: isSerial } = recordOf(given)
   const choice = toolChoice({
-    choice: allowed?.mode ?? given,
+    choice: allowed?.mode ?? (isRecord(given) ? anthropicType : given),
     named,
-    isParallel: !isLegacy && request['parallel_tool_calls'] !== false,
+    isParallel: !isLegacy && request['parallel_tool_calls'] !== false && isSerial !== true,
     hasTools: tools.definitions.length > 0,
   })
   const type = recordOf(choice['tool_choice'])['type']
@@ -65,8 +67,8 @@ function addTool(tools: ToolSet, tool: unknown, place: Place): void {
   const { path, allowed } = place
   const { type, function: called, custom } = recordOf(tool)
   const mark = cacheMark(recordOf(tool))
-  if (type === 'custom') {
-    const { name, description, format } = recordOf(custom)
+  if (type === 'custom' && isRecord(custom)) {
+    const { name, description, format } = custom
     if (typeof name !== 'string') throw invalid(`${path}.custom.name must be a string`)
     if (allowed && !allowed.has(name)) return
     const grammar = recordOf(recordOf(format)['grammar'])
@@ -74,8 +76,23 @@ function addTool(tools: ToolSet, tool: unknown, place: Place): void {
     tools.add({ kind: 'custom', name }, { description: fullDescription, schema: textSchema, mark, path })
     return
   }
-  if (type !== 'function') throw invalid(`${path}.type ${String(type)} is not supported for this model`)
-  addFunction(tools, { ...mark, ...recordOf(called) }, { ...place, path: `${path}.function` })
+  if (isRecord(called)) addFunction(tools, { ...mark, ...called }, { ...place, path: `${path}.function` })
+  else addOther(tools, recordOf(tool), place)
+}
+
+/** Types of tools that Anthropic defines, such as `web_search_20250305` and `bash_20250124`. */
+const anthropicTool = /^[a-z_]+_20\d{6}$/
+
+/** Adds a tool in the form of Responses or of Anthropic, which some clients send in this format. */
+function addOther(tools: ToolSet, tool: Json, place: Place): void {
+  const { path, allowed } = place
+  const { type, name, input_schema: schema } = tool
+  if (typeof type === 'string' && typeof name === 'string' && anthropicTool.test(type)) {
+    if (!allowed || allowed.has(name)) tools.addHosted(placed({ ...tool, name }, path))
+  } else if (type === 'function') addFunction(tools, tool, place)
+  else if ((isAbsent(type) || type === 'custom') && isRecord(schema))
+    addFunction(tools, { ...tool, parameters: schema }, place)
+  else throw invalid(`${path}.type ${String(type)} is not supported for this model`)
 }
 
 function addFunction(tools: ToolSet, called: unknown, { path, note, takesStrict, allowed }: Place): void {

@@ -138,7 +138,7 @@ function partBlocks(part: Json, path: string, { takesFileIds: takesIds }: FileId
     case 'input_image':
       if (isAbsent(part['image_url']) && !isAbsent(part['file_id']))
         throw invalid(`${path}.file_id: stored files are not supported for this model; send the file data`)
-      return [withDetail(imageBlock(part['image_url'], part, `${path}.image_url`), part['detail'])]
+      return [withDetail(imageBlock(part['image_url'], part, { path: `${path}.image_url` }), part['detail'])]
     case 'input_file':
       return [fileBlock(part, part, { path, takesIds })]
     default:

@@ -1,5 +1,5 @@
 import { invalid } from '../../../platform/errors.ts'
-import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
+import { isAbsent, isRecord, type Json, recordOf, textIn, textOf } from '../../../platform/json.ts'
 import { toolInputIn } from '../../bytes/exact-numbers.ts'
 import { allPlaced } from '../../core/degradations.ts'
 import type { Note } from './settings.ts'
@@ -15,40 +15,74 @@ export const textBlocks = (text: unknown, part: Json = {}): readonly Block[] =>
 /** Matches the media type and the parameters, which must end with `;base64`. */
 const dataUrl = /^data:([^;,]+)(?:;[^;,]*)*;base64,/
 
-/** Returns an image block for a web address or a data URL. */
-export function imageBlock(url: unknown, part: Json, path: string): Block {
+/** Addresses of the web and of the stores of Google and Amazon, which their models read. */
+const address = /^(https?|gs|s3):\/\//i
+
+interface ImagePlace {
+  readonly path: string
+  /** True for upstreams that read audio and video. */
+  readonly takesMedia?: boolean
+}
+
+/** Returns the block for the address or the data URL of an image. Some clients send PDF files and media as images. */
+export function imageBlock(url: unknown, part: Json, { path, takesMedia = false }: ImagePlace): Block {
   if (typeof url !== 'string') throw invalid(`${path} must be a URL`)
-  return { type: 'image', source: urlSource(url, path), ...cacheMark(part) }
+  const source = urlSource(url, path)
+  return { type: blockType(source['media_type'], takesMedia), source, ...cacheMark(part) }
+}
+
+function blockType(mediaType: unknown, takesMedia: boolean): 'image' | 'document' | 'media' {
+  if (mediaType === 'application/pdf') return 'document'
+  return takesMedia && isMedia(mediaType) ? 'media' : 'image'
+}
+
+const isMedia = (type: unknown): boolean => /^(audio|video)\//.test(textOf(type))
+
+interface MediaSource {
+  readonly url?: unknown
+  /** Base64. */
+  readonly data?: unknown
+  readonly type?: string
+}
+
+/** Returns a block with audio or video, which Anthropic's format does not have, for the upstreams that read them. */
+export function mediaBlock({ url, data, type }: MediaSource, part: Json, path: string): Block {
+  if (url === undefined && typeof data !== 'string') throw invalid(`${path}.data must be a string`)
+  if (url !== undefined && typeof url !== 'string') throw invalid(`${path} must have a URL`)
+  const source = typeof url === 'string' ? urlSource(url, path) : { type: 'base64', media_type: type, data }
+  return { type: 'media', source, ...cacheMark(part) }
 }
 
 function urlSource(url: string, path: string): Json {
-  if (/^https?:\/\//i.test(url)) return { type: 'url', url }
+  if (address.test(url)) return { type: 'url', url }
   const found = dataUrl.exec(url)
-  if (!found) throw invalid(`${path} must be an http(s) URL or a base64 data URL`)
+  if (!found) throw invalid(`${path} must be an http(s), gs or s3 URL or a base64 data URL`)
   return { type: 'base64', media_type: found[1], data: url.slice(found[0].length) }
 }
 
-interface FilePlace {
-  readonly path: string
+interface FilePlace extends ImagePlace {
   /** True for upstreams that store files, which the client may reference by id. */
   readonly takesIds: boolean
 }
 
 /** Returns the block of a file with data or URL (image, PDF or text), or with an id if the upstream stores files. */
-export function fileBlock(file: Json, part: Json, { path, takesIds }: FilePlace): Block {
-  const { file_data: data, file_url: url, file_id: id, filename } = file
+export function fileBlock(file: Json, part: Json, { path, takesIds, takesMedia = false }: FilePlace): Block {
+  const { file_data: data, file_id: id, filename } = file
+  // LiteLLM documents addresses in `file_id`.
+  const url = file['file_url'] ?? [data, id].find(given => address.test(textOf(given)))
   const title = textIn(filename)
   const isStoredFile = takesIds && isAbsent(data) && isAbsent(url) && typeof id === 'string'
   const source = isStoredFile
     ? { type: storedFile, file_id: id }
-    : fileSource({ data: textIn(data), url: textIn(url), title }, path)
+    : fileSource({ data: textIn(data), url: textIn(url), title, takesMedia }, path)
   if (!source)
     throw invalid(
       id === undefined
         ? `${path}.file_data is required`
         : `${path}.file_id: stored files are not supported for this model; send the file data`,
     )
-  if (source['type'] === 'image') return { type: 'image', source: source['source'], ...cacheMark(part) }
+  const { type } = source
+  if (type === 'image' || type === 'media') return { type, source: source['source'], ...cacheMark(part) }
   return { type: 'document', source, ...(title !== undefined && { title }), ...cacheMark(part) }
 }
 
@@ -59,17 +93,18 @@ interface FileParts {
   readonly data: string | undefined
   readonly url: string | undefined
   readonly title: string | undefined
+  readonly takesMedia: boolean
 }
 
-function fileSource({ data, url, title }: FileParts, path: string): Json | undefined {
+function fileSource({ data, url, title, takesMedia }: FileParts, path: string): Json | undefined {
   if (url !== undefined) return urlSource(url, `${path}.file_url`)
   if (data === undefined) return undefined
   const found = dataUrl.exec(data)
   const mediaType = found?.[1] ?? (title?.toLowerCase().endsWith('.txt') ? 'text/plain' : 'application/pdf')
   const payload = data.slice(found?.[0].length ?? 0)
   if (mediaType === 'application/pdf') return { type: 'base64', media_type: mediaType, data: payload }
-  if (mediaType.startsWith('image/'))
-    return { type: 'image', source: { type: 'base64', media_type: mediaType, data: payload } }
+  const type = mediaType.startsWith('image/') ? 'image' : takesMedia && isMedia(mediaType) ? 'media' : undefined
+  if (type) return { type, source: { type: 'base64', media_type: mediaType, data: payload } }
   if (mediaType.startsWith('text/') || mediaType === 'application/json')
     return { type: 'text', media_type: 'text/plain', data: Buffer.from(payload, 'base64').toString() }
   throw invalid(`${path}.file_data: files of type ${mediaType} are not supported`)

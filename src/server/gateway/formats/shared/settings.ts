@@ -148,6 +148,9 @@ function nearestEffort(effort: unknown, { efforts }: ModelTraits, note: Rules['n
   return nearest
 }
 
+/** Returns the effort nearest to a thinking budget, in tokens. Our choice. */
+export const effortOfBudget = (budget: number): string => (budget < 4_096 ? 'low' : budget < 16_384 ? 'medium' : 'high')
+
 const minBudget = 1_024
 
 /** Returns a thinking budget. It counts towards the token limit, of which half is reserved for the answer. */
