@@ -187,8 +187,8 @@ export function createGateway(options: Options): Gateway {
     const { assumedOutputTokensPerSecond: outputTokensPerSecond } = table.config.limits
     const isStated = outcome.unstatedMs === undefined
     const booked = isStated ? outcome : withAssumed(outcome, attempt, { limits: facts, outputTokensPerSecond })
-    const discardedUsd = costsOf(attempt.call, discarded, target => table.prices.factsOf(target).price)
-    const row = usageRow(attempt, { outcome: booked, attempts, price: facts.price, reservation, discardedUsd })
+    const discardedUsd = costsOf(attempt.call, discarded, prices)
+    const row = usageRow(attempt, { outcome: booked, attempts, prices, reservation, discardedUsd })
     usage.book(row)
     reservation?.settled(row)
     return booked

@@ -149,6 +149,22 @@ for (const [upstreamModel, tool, cost] of [
       )
   })
 }
+test('F11: an imported price list states what the images of OpenAI’s tool cost', async t => {
+  const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 }
+  const tool_usage = { image_gen: { input_tokens: 1_000, output_tokens: 1_000 } }
+  const body = JSON.stringify({ id: 'r', object: 'response', status: 'completed', output: [], tool_usage, usage })
+  const rates = { input: { base: 1, tiers: [] }, output: { base: 2, tiers: [] } }
+  const { post, app } = await startPair(t, 'openai-responses', {
+    script: [{ body }],
+    changes: free,
+    prices: { imported: { 'openai/gpt-image-9': { rates } } },
+  })
+  const tools = [{ type: 'image_generation', model: 'gpt-image-9' }]
+  await (await post({ ...clients['/v1/responses'], tools }, { path: '/v1/responses' })).text()
+  await app.bookedCalls(1)
+  assert.equal(app.booked[0]?.cost_usd, '0.003')
+})
+
 const imageRates = ['image_input', 'image_token', 'image_output']
 
 test('F11: a client of Anthropic’s format reads how often another model has searched', async t => {

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test'
-import type { Deployment } from '../../../src/server/config/deployments.ts'
+import type { Deployment, PriceSettings } from '../../../src/server/config/deployments.ts'
 import { deploymentAt, startGatewayApp } from '../../support/gateway/gateway-app.ts'
 import { type ReadStream, readStream } from '../../support/sessions/event-grammar.ts'
 import type { Dialect } from '../../support/upstream/dialects/dialect.ts'
@@ -17,6 +17,7 @@ interface Options {
   readonly changes?: Partial<Deployment>
   readonly pingAfterMs?: number
   readonly countTokens?: number | 'absent'
+  readonly prices?: Partial<PriceSettings>
 }
 
 /** A request that is legal everywhere. */

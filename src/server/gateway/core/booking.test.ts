@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deploymentAt, targetAt } from '../../../../test/support/gateway/gateway-app.ts'
 import { masterCaller } from '../../http/caller.ts'
+import { createPriceBook } from '../pricing/price-book.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { usageRow } from './booking.ts'
 import type { Attempt, Outcome } from './call.ts'
@@ -30,7 +31,13 @@ const completed = {
   firstContentMs: undefined,
 } as const
 const rowOf = (given: Attempt, outcome: Outcome) =>
-  usageRow(given, { outcome, attempts: 1, price: undefined, reservation: undefined, discardedUsd: [] })
+  usageRow(given, {
+    outcome,
+    attempts: 1,
+    prices: createPriceBook({ imported: {} }),
+    reservation: undefined,
+    discardedUsd: [],
+  })
 
 const degradedOf = (degraded: Outcome['degraded']) =>
   rowOf(attempt, { ...completed, ...(degraded && { degraded }) }).degraded

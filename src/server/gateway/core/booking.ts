@@ -10,7 +10,7 @@ import { isEmbedding } from '../endpoints/embedding-formats.ts'
 import { imageOf } from '../endpoints/request.ts'
 import { endpoints, isEndpoint } from '../endpoints/table.ts'
 import { isPassthrough } from '../format-adapters.ts'
-import type { ModelLimits, ModelPrice } from '../pricing/price-book.ts'
+import type { ModelLimits, PriceBook } from '../pricing/price-book.ts'
 import { tokenChargeOf } from '../pricing/token-charge.ts'
 import { toolCallsOf } from '../pricing/tool-fees.ts'
 import { chargeOf } from '../pricing/unit-prices.ts'
@@ -35,8 +35,7 @@ interface Ended {
   readonly outcome: Outcome
   /** Number of attempts. */
   readonly attempts: number
-  /** Price of the model at its deployment; undefined when unknown. */
-  readonly price: ModelPrice | undefined
+  readonly prices: PriceBook
   /** Reservation of the call; undefined without one. */
   readonly reservation: Pick<Reservation, 'amountUsd' | 'sliceId'> | undefined
   /** Costs of the discarded answers. */
@@ -44,12 +43,12 @@ interface Ended {
 }
 
 /** Returns the ledger row of an ended call, with the requested model and the deployment of the last attempt. */
-export function usageRow(attempt: Attempt, { outcome, attempts, price, reservation, discardedUsd }: Ended): UsageRow {
+export function usageRow(attempt: Attempt, { outcome, attempts, prices, reservation, discardedUsd }: Ended): UsageRow {
   const { call, parsed, target, startedMs } = attempt
   const { usage } = outcome
   const charge = isEndpoint(call.kind)
-    ? endpointCharge(call.kind, attempt, outcome, price)
-    : tokenChargeOf({ call, target, usage, price })
+    ? endpointCharge(call.kind, attempt, outcome, prices)
+    : tokenChargeOf({ call, target, usage, prices })
   return rowOf(call, parsed, {
     ...charge,
     target,
@@ -62,12 +61,8 @@ export function usageRow(attempt: Attempt, { outcome, attempts, price, reservati
 }
 
 /** Returns the costs of the discarded answers whose models have a price. */
-export const costsOf = (
-  call: Call,
-  discarded: readonly DiscardedAnswer[],
-  priceOf: (target: Target) => ModelPrice | undefined,
-): readonly string[] =>
-  discarded.flatMap(({ target, usage }) => tokenChargeOf({ call, target, usage, price: priceOf(target) }).costUsd ?? [])
+export const costsOf = (call: Call, discarded: readonly DiscardedAnswer[], prices: PriceBook): readonly string[] =>
+  discarded.flatMap(({ target, usage }) => tokenChargeOf({ call, target, usage, prices }).costUsd ?? [])
 
 /** Returns the cost of a call. A cost assumed from the request alone is limited to the reserved amount. */
 function costOfCall(
@@ -78,7 +73,8 @@ function costOfCall(
   return unstatedMs === undefined || cost === undefined || !reservation ? cost : lesserUsd(cost, reservation.amountUsd)
 }
 
-function endpointCharge(kind: EndpointKind, { call, target }: Attempt, outcome: Outcome, price: Ended['price']) {
+function endpointCharge(kind: EndpointKind, { call, target }: Attempt, outcome: Outcome, prices: PriceBook) {
+  const { price } = prices.factsOf(target)
   const image = imageOf({ ...call, kind })
   return chargeOf({ kind, model: target, image, usage: outcome.usage, units: outcome.units ?? {}, price })
 }

@@ -6,7 +6,7 @@ import { scaled } from './rates.ts'
 const usualFactor = 0.5
 
 /** Returns the price book of the providers' batch APIs. Tokens cost a share of the usual price, tools of the provider their fees. */
-export const batchPrices = ({ factsOf }: PriceBook): PriceBook => ({
+export const batchPrices = ({ factsOf, listedPrice }: PriceBook): PriceBook => ({
   factsOf(target): ModelFacts {
     const { price, ...facts } = factsOf(target)
     if (!price) return facts
@@ -19,4 +19,5 @@ export const batchPrices = ({ factsOf }: PriceBook): PriceBook => ({
     }
     return { ...facts, price: batchPrice }
   },
+  listedPrice,
 })

@@ -3,7 +3,7 @@ import { picoDollarsOf } from '../../platform/usd.ts'
 import { keysOf, ownMembers } from '../bytes/json-members.ts'
 import type { Call, DeployedModel } from '../core/call.ts'
 import { type ImageTokens, noTokens } from '../tokens/token-counts.ts'
-import { createPriceBook } from './price-book.ts'
+import type { PriceBook } from './price-book.ts'
 import { chargeOf } from './unit-prices.ts'
 
 /** Charge for images in pico-dollars, and its rates. */
@@ -17,7 +17,6 @@ const providers: ReadonlySet<string> = new Set(['openai', 'azure'])
 /** The dearest model: requests need not name one. */
 const assumedModel = 'gpt-image-1'
 
-const { factsOf } = createPriceBook({ imported: {} })
 /** Names of the rates in the ledger. `image_token` is a surcharge of images over text in the input. */
 const names = { input: 'image_input', image_token: 'image_token', output: 'image_output' }
 const toolsKey = keysOf(['tools'])
@@ -35,20 +34,21 @@ export function imageToolCharge(
   { deployment }: DeployedModel,
   call: Pick<Call, 'body'>,
   images: ImageTokens | undefined,
+  { listedPrice }: Pick<PriceBook, 'listedPrice'>,
 ): ImageCharge {
   const provider = deployment.baseModel?.provider ?? deployment.provider
   if (!images || !providers.has(provider)) return noCharge
   // Prices in the parameters of the deployment are those of its own model.
   const { prices: _, unitPrices: __, baseModel: ___, ...plain } = deployment
-  const model = { deployment: { ...plain, provider }, upstreamModel: imageModelIn(call) }
+  const upstreamModel = imageModelIn(call)
   const usage = { ...noTokens, input_tokens: images.input, output_tokens: images.output }
   const { costUsd, rates } = chargeOf({
     kind: 'images',
-    model,
+    model: { deployment: { ...plain, provider }, upstreamModel },
     image: {},
     usage,
     units: { image_token: images.inputImages },
-    price: factsOf(model).price,
+    price: listedPrice(provider, upstreamModel),
   })
   if (costUsd === undefined || rates === undefined) return noCharge
   const named = Object.entries(names).flatMap(([name, shown]) =>

@@ -28,6 +28,8 @@ export interface ModelFacts extends ModelLimits {
 /** Prices and limits of every model that the deployments can reach. */
 export interface PriceBook {
   factsOf(target: DeployedModel): ModelFacts
+  /** Returns the usual price of a provider's model, whatever the parameters of a deployment say; undefined if unknown. */
+  listedPrice(provider: string, model: string): ModelPrice | undefined
 }
 
 interface Options {
@@ -49,38 +51,50 @@ const dayMs = 86_400_000
  */
 export function createPriceBook({ imported, importedVersion = '', now = () => new Date() }: Options): PriceBook {
   // Keyed by the deployment object: after a reload another deployment may have the same id.
-  let cache = new WeakMap<Deployment, Map<string, ModelFacts>>()
+  let cache = new WeakMap<object, Map<string, ModelFacts>>()
   let count = 0
   let day = 0
 
-  const cacheOf = (deployment: Deployment, today: number): Map<string, ModelFacts> => {
+  const cacheOf = (owner: object, today: number): Map<string, ModelFacts> => {
     if (today !== day || count >= maxCached) {
       cache = new WeakMap()
       count = 0
     }
     day = today
-    const models = cache.get(deployment) ?? new Map<string, ModelFacts>()
-    cache.set(deployment, models)
+    const models = cache.get(owner) ?? new Map<string, ModelFacts>()
+    cache.set(owner, models)
     return models
   }
 
+  const factsFor = (owner: object, name: string, lists: (time: Date) => Lists): ModelFacts => {
+    if (name.length > maxNameLength) return {}
+    const time = now()
+    const models = cacheOf(owner, Math.floor(time.getTime() / dayMs))
+    const cached = models.get(name)
+    if (cached) return cached
+    const facts = join(lists(time))
+    models.set(name, facts)
+    count++
+    return facts
+  }
+
   return {
-    factsOf({ deployment, upstreamModel }) {
-      if (upstreamModel.length > maxNameLength) return {}
-      const time = now()
-      const models = cacheOf(deployment, Math.floor(time.getTime() / dayMs))
-      const cached = models.get(upstreamModel)
-      if (cached) return cached
-      const { provider, model } = deployment.baseModel ?? { provider: deployment.provider, model: upstreamModel }
-      // A list may also have the model under its own name, such as a fine-tuned model.
-      const stated = imported[`${deployment.provider}/${upstreamModel}`] ?? imported[`${provider}/${model}`]
-      const facts = join({ deployment, provider, model, imported: stated, importedVersion, time })
-      models.set(upstreamModel, facts)
-      count++
-      return facts
+    factsOf: ({ deployment, upstreamModel }) =>
+      factsFor(deployment, upstreamModel, time => {
+        const { provider, model } = deployment.baseModel ?? { provider: deployment.provider, model: upstreamModel }
+        // A list may also have the model under its own name, such as a fine-tuned model.
+        const stated = imported[`${deployment.provider}/${upstreamModel}`] ?? imported[`${provider}/${model}`]
+        return { deployment, provider, model, imported: stated, importedVersion, time }
+      }),
+    listedPrice(provider, model) {
+      const name = `${provider}/${model}`
+      const lists = { deployment: withoutParams, provider, model, imported: imported[name], importedVersion }
+      return factsFor(withoutParams, name, time => ({ ...lists, time })).price
     },
   }
 }
+
+const withoutParams: Lists['deployment'] = {}
 
 interface Lists {
   readonly deployment: Pick<Deployment, 'prices' | 'capabilities'>

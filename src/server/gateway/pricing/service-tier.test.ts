@@ -10,7 +10,7 @@ import { createPriceBook } from './price-book.ts'
 import { factsInTier, tierFields } from './service-tier.ts'
 import { tokenChargeOf } from './token-charge.ts'
 
-const { factsOf } = createPriceBook({ imported: {} })
+const prices = createPriceBook({ imported: {} })
 const modelAt = (provider: string, upstreamModel: string): DeployedModel => ({
   deployment: deploymentAt('http://x', { provider }),
   upstreamModel,
@@ -20,7 +20,7 @@ const callOf = (kind: CallKind, body: object) => ({ kind, body: Buffer.from(JSON
 /** Charge for a million tokens of input. */
 const chargeOf = (target: DeployedModel, call: ReturnType<typeof callOf>, tier?: string) => {
   const usage = { ...noTokens, input_tokens: 1_000_000, ...(tier !== undefined && { tier }) }
-  return tokenChargeOf({ call, target, usage, price: factsOf(target).price })
+  return tokenChargeOf({ call, target, usage, prices })
 }
 
 const stated: readonly (readonly [provider: string, model: string, tier: string | undefined, cost: string])[] = [
@@ -64,7 +64,7 @@ test('a reservation has the price of the requested tier, unless it is lower than
   const target = modelAt('openai', 'gpt-5.2')
   const inputRate = (text: string) => {
     const body = Buffer.from(text)
-    const facts = factsInTier({ kind: 'chat', body }, ownMembers(body, keysOf(tierFields)), factsOf)(target)
+    const facts = factsInTier({ kind: 'chat', body }, ownMembers(body, keysOf(tierFields)), prices.factsOf)(target)
     return facts.price?.rates.input.base
   }
   assert.equal(inputRate('{}'), 1.75)
