@@ -19,10 +19,13 @@ const rateNames = [
   'cache_read_mtok',
   'cache_write_mtok',
   'cache_write_1h_mtok',
+  'input_audio_mtok',
+  'cache_audio_read_mtok',
+  'output_audio_mtok',
 ] as const satisfies (keyof TablePeriod)[]
 
 /** Prices that token counts do not distinguish: such a model gets no price rather than one that is far too low. */
-const untold = /^output_(audio|image|video|reasoning)_|_messages_|_hours$/
+const untold = /^output_(image|video|reasoning)_|_messages_|_hours$/
 
 /** What the installed package knows, less all that this service does not read. */
 export function packagedPrices(): PriceTable {

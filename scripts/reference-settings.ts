@@ -153,6 +153,9 @@ export const settings: Readonly<Record<string, SettingText>> = {
     'Price in US dollars of a cache write for an hour',
     'the price lists',
   ],
+  [`${params}.input_cost_per_audio_token`]: ['Price in US dollars', 'the price lists, else that of text'],
+  [`${params}.output_cost_per_audio_token`]: ['Price in US dollars', 'the price lists, else that of text'],
+  [`${params}.cache_read_input_audio_token_cost`]: ['Price in US dollars', 'the price lists, else that of text'],
   [`${params}.input_cost_per_character`]: [
     'Price in US dollars of speech; wins over prices per token',
     "OpenAI's for its models",

@@ -117,7 +117,7 @@ export const UsageCall = named(
     web_searches: Type.Integer(),
     units: Nullable(
       Type.Record(Type.String(), Type.Number()),
-      'Counted units other than tokens and web searches: characters, seconds, images, queries, file searches, containers',
+      'Counted units other than tokens and web searches: characters, seconds, images, queries, file searches, containers. Tokens of audio are part of the tokens',
     ),
     estimated: Type.Boolean({ description: 'Tokens are estimates, in whole or in part' }),
     cost_usd: Nullable(ExactUsd, 'null: the price is unknown'),

@@ -40,6 +40,9 @@ export interface TokenPrices {
   readonly cacheRead?: number
   readonly cacheWrite5m?: number
   readonly cacheWrite1h?: number
+  readonly inputAudio?: number
+  readonly cacheReadAudio?: number
+  readonly outputAudio?: number
 }
 
 /** US dollars per unit, for models that are not priced by tokens. */

@@ -134,6 +134,9 @@ function pricesOf(params: Partial<ModelParams>): TokenPrices {
     cache_read_input_token_cost: cacheRead,
     cache_creation_input_token_cost: cacheWrite5m,
     cache_creation_input_token_cost_above_1hr: cacheWrite1h,
+    input_cost_per_audio_token: inputAudio,
+    cache_read_input_audio_token_cost: cacheReadAudio,
+    output_cost_per_audio_token: outputAudio,
   } = params
   return {
     ...(input !== undefined && { input }),
@@ -141,6 +144,9 @@ function pricesOf(params: Partial<ModelParams>): TokenPrices {
     ...(cacheRead !== undefined && { cacheRead }),
     ...(cacheWrite5m !== undefined && { cacheWrite5m }),
     ...(cacheWrite1h !== undefined && { cacheWrite1h }),
+    ...(inputAudio !== undefined && { inputAudio }),
+    ...(cacheReadAudio !== undefined && { cacheReadAudio }),
+    ...(outputAudio !== undefined && { outputAudio }),
   }
 }
 

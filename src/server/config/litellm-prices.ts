@@ -32,6 +32,9 @@ const rateKeys: Readonly<Record<string, RateName>> = {
   cache_read_input_token_cost: 'cacheRead',
   cache_creation_input_token_cost: 'cacheWrite5m',
   cache_creation_input_token_cost_above_1hr: 'cacheWrite1h',
+  input_cost_per_audio_token: 'inputAudio',
+  cache_read_input_audio_token_cost: 'cacheReadAudio',
+  output_cost_per_audio_token: 'outputAudio',
 }
 
 /** True for the shape of LiteLLM's `model_prices_and_context_window.json`. */

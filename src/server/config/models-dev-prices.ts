@@ -19,6 +19,8 @@ const rateKeys: Readonly<Record<string, RateName>> = {
   output: 'output',
   cache_read: 'cacheRead',
   cache_write: 'cacheWrite5m',
+  input_audio: 'inputAudio',
+  output_audio: 'outputAudio',
 }
 
 /** True for the shape of models.dev's `api.json`. */

@@ -181,7 +181,7 @@ function rowOf(call: Call, parsed: ParsedRequest, facts: Facts): UsageRow {
     output_tokens: usage.output_tokens,
     reasoning_tokens: usage.reasoning_tokens,
     web_searches: usage.web_searches,
-    units: outcome.units ?? serverToolUnits(usage, call),
+    units: outcome.units ?? unitsBesides(usage, call),
     estimated: usage.estimated,
     cost_usd: orNull(facts.costUsd),
     rates: orNull(facts.rates),
@@ -224,10 +224,12 @@ const modeOf = (kind: CallKind, protocol: Protocol): string =>
   protocol === 'demo' ? 'demo' : isPassthrough(kind, protocol) ? 'raw' : 'translated'
 
 /** Returns units besides tokens and web searches, which have their own columns; null without any. */
-function serverToolUnits(usage: TokenCounts, call: Call): Units | null {
-  if (usage.file_searches + usage.code_containers === 0) return null
+function unitsBesides(usage: TokenCounts, call: Call): Units | null {
+  const { audio, file_searches: searches, code_containers: containers } = usage
+  if (!audio && searches + containers === 0) return null
   const { web_search: _, web_search_preview: __, ...others } = toolCallsOf(usage, call)
-  return others
+  const [heard, spoken] = audio ? [audio.input + audio.cacheRead, audio.output] : [0, 0]
+  return { ...others, ...(heard > 0 && { audio_token: heard }), ...(spoken > 0 && { audio_output_token: spoken }) }
 }
 
 const maxListingLength = 8_000

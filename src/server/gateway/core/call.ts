@@ -145,6 +145,7 @@ export type Unit =
   | 'image'
   | 'query'
   | 'audio_token'
+  | 'audio_output_token'
   | 'image_token'
   | 'web_search'
   | 'web_search_preview'

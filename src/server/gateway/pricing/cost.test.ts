@@ -19,6 +19,18 @@ const long = (base: number, rate: number): TieredRate => ({ base, tiers: [{ abov
 /** Gemini 3.1 Pro. */
 const gemini: Rates = { input: long(2, 4), output: long(12, 18), cacheRead: long(0.2, 0.4) }
 
+/** gpt-4o-audio-preview, with a price of cached audio. */
+const spoken: Rates = {
+  input: flatRate(2.5),
+  output: flatRate(10),
+  cacheRead: flatRate(1.25),
+  inputAudio: flatRate(40),
+  cacheReadAudio: flatRate(20),
+  outputAudio: flatRate(80),
+}
+/** 100 tokens of input and 20 cached ones; of them 80, 10 and, in the output, 40 of audio. */
+const heard = { input_tokens: 100, cache_read_tokens: 20, audio: { input: 80, cacheRead: 10, output: 40 } }
+
 const worked: readonly (readonly [example: string, Rates, Partial<TokenCounts>, string | undefined])[] = [
   ['no tokens', opus, {}, '0'],
   ['1,000 in and 500 out', opus, { input_tokens: 1_000, output_tokens: 500 }, '0.014'],
@@ -41,6 +53,9 @@ const worked: readonly (readonly [example: string, Rates, Partial<TokenCounts>, 
   ['a missing rate that is not required', { input: flatRate(0.02) }, { input_tokens: 8 }, '0.00000016'],
   ['output without its rate', { input: flatRate(0.02) }, { input_tokens: 8, output_tokens: 1 }, undefined],
   ['a configured price of 0', { input: flatRate(0), output: flatRate(0) }, { input_tokens: 9 }, '0'],
+  ['audio at its own rates', spoken, { ...heard, output_tokens: 50 }, '0.0067625'],
+  ['audio without its own rates', opus, { ...heard, output_tokens: 50 }, '0.001404'],
+  ['more audio than tokens', spoken, { input_tokens: 1, audio: { input: 9, cacheRead: 9, output: 9 } }, '0.00004'],
   ['no rates at all', {}, { output_tokens: 1 }, undefined],
 ]
 

@@ -1,6 +1,6 @@
 import type { RateName, Rates } from '../../config/deployments.ts'
 import { usdOf } from '../../platform/usd.ts'
-import type { TokenCounts } from '../tokens/token-counts.ts'
+import type { AudioTokens, TokenCounts } from '../tokens/token-counts.ts'
 import { rateAt } from './rates.ts'
 
 /**
@@ -18,8 +18,27 @@ export function costOf(rates: Rates, tokens: TokenCounts): string | undefined {
     if (!rate) return undefined
     picoDollars += BigInt(count) * perToken(rateAt(rate, inputTokens))
   }
+  if (tokens.audio) picoDollars += audioSurcharge(rates, tokens, tokens.audio)
   return usdOf(picoDollars)
 }
+
+/** Returns what the audio tokens of a call cost beyond the price of text, in pico-dollars. */
+function audioSurcharge(rates: Rates, tokens: TokenCounts, audio: AudioTokens): bigint {
+  const inputTokens = inputOf(tokens)
+  return audioKinds.reduce((sum, [audioRate, textRate, countName, totalName]) => {
+    const [own, text] = [rates[audioRate], rates[textRate]]
+    if (!own || !text) return sum
+    const count = Math.min(audio[countName], tokens[totalName])
+    return sum + BigInt(count) * (perToken(rateAt(own, inputTokens)) - perToken(rateAt(text, inputTokens)))
+  }, 0n)
+}
+
+/** Rate of each kind of audio token, the rate of text in its place, and the counts of both. */
+const audioKinds = [
+  ['inputAudio', 'input', 'input', 'input_tokens'],
+  ['cacheReadAudio', 'cacheRead', 'cacheRead', 'cache_read_tokens'],
+  ['outputAudio', 'output', 'output', 'output_tokens'],
+] as const satisfies readonly (readonly [RateName, RateName, keyof AudioTokens, keyof TokenCounts])[]
 
 /** Rate and count of each kind of token. */
 const kinds = [
@@ -46,7 +65,12 @@ const publicNames: Readonly<Record<RateName, string>> = {
   cacheWrite5m: 'cache_write_5m',
   cacheWrite1h: 'cache_write_1h',
   output: 'output',
+  inputAudio: 'input_audio',
+  cacheReadAudio: 'cache_read_audio',
+  outputAudio: 'output_audio',
 }
+/** Named only for calls with audio. */
+const audioRates: ReadonlySet<string> = new Set(audioKinds.map(([name]) => name))
 
 /** US dollars per token as exact decimals, by kind of token. */
 export type AppliedRates = Readonly<Record<string, string>>
@@ -61,18 +85,19 @@ export function createAppliedRates(rates: Rates): (tokens: TokenCounts) => Appli
   return tokens => {
     const inputTokens = thresholds.length === 0 ? 0 : inputOf(tokens)
     const tier = thresholds.filter(above => inputTokens > above).length
+    if (tokens.audio) return appliedAt(rates, inputTokens, true)
     const cached = byTier.get(tier)
     if (cached) return cached
-    const applied = appliedAt(rates, inputTokens)
+    const applied = appliedAt(rates, inputTokens, false)
     byTier.set(tier, applied)
     return applied
   }
 }
 
-const appliedAt = (rates: Rates, inputTokens: number): AppliedRates =>
+const appliedAt = (rates: Rates, inputTokens: number, hasAudio: boolean): AppliedRates =>
   Object.fromEntries(
     (Object.keys(publicNames) as RateName[]).flatMap(name => {
-      const rate = rates[name]
+      const rate = hasAudio || !audioRates.has(name) ? rates[name] : undefined
       return rate ? [[publicNames[name], usdOf(perToken(rateAt(rate, inputTokens)))]] : []
     }),
   )

@@ -72,7 +72,6 @@ const unknown = [
   ['ollama', 'qwen3'],
   ['openai-compatible', 'gpt-5.2'],
   ['azure', 'our-own-deployment'],
-  ['openai', 'gpt-realtime'],
   ['gemini', 'gemini-3-pro-image-preview'],
   ['openrouter', 'qwen/qwq-32b:free'],
   ['anthropic', 'claude-opus-5-5'.repeat(40)],

@@ -107,8 +107,7 @@ interface Lists {
 
 function join({ deployment, provider, model, imported, importedVersion, time }: Lists): ModelFacts {
   const entry = findInTable(provider, model)
-  const period = (entry && periodAt(entry, time)) ?? supplementaryPeriod(provider, model)
-  const table = period ? ratesOfPeriod(period) : {}
+  const table = ratesOfPeriod({ ...supplementaryPeriod(provider, model), ...(entry && periodAt(entry, time)) })
   const own = deployment.prices ? ratesOfParams(deployment.prices) : {}
   const rates = completed({ ...table, ...imported?.rates, ...own }, model)
   const limits = limitsOf(model)

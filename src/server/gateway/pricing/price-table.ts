@@ -24,6 +24,9 @@ export interface TablePeriod {
   readonly cache_read_mtok?: TableRate
   readonly cache_write_mtok?: TableRate
   readonly cache_write_1h_mtok?: TableRate
+  readonly input_audio_mtok?: TableRate
+  readonly cache_audio_read_mtok?: TableRate
+  readonly output_audio_mtok?: TableRate
 }
 
 /** Entry of the table. A model without periods is not priced by tokens alone. */
@@ -121,8 +124,8 @@ export function periodAt({ periods = [] }: TableModel, time: Date): TablePeriod 
 }
 
 /**
- * Prices that the table lacks: of image models and of dated versions. All output of an image model is priced as image
- * tokens, including its few text tokens. Source: OpenAI's page of each model, "Pricing".
+ * Prices that the table lacks: of image models, of dated versions, and of audio. All output of an image model is priced
+ * as image tokens, including its few text tokens. Source: OpenAI's page of each model, "Pricing".
  */
 const supplementary: readonly (readonly [names: RegExp, TablePeriod])[] = [
   [/^(gpt-image-1\.5|chatgpt-image)/, { input_mtok: 5, cache_read_mtok: 1.25, output_mtok: 32 }],
@@ -130,8 +133,19 @@ const supplementary: readonly (readonly [names: RegExp, TablePeriod])[] = [
   [/^gpt-4o-transcribe/, { input_mtok: 2.5, output_mtok: 10 }],
   [/^gpt-4o-mini-transcribe/, { input_mtok: 1.25, output_mtok: 5 }],
   [/^gpt-4o-mini-tts/, { input_mtok: 0.6, output_mtok: 12 }],
+  [/^gpt-4o-audio-preview-2024-10-01/, { input_audio_mtok: 100, output_audio_mtok: 200 }],
+  [/^gpt-4o-audio-preview/, { input_audio_mtok: 40, output_audio_mtok: 80 }],
+  [/^gpt-4o-mini-audio-preview/, { input_audio_mtok: 10, output_audio_mtok: 20 }],
+  [/^gpt-audio-mini/, { input_audio_mtok: 10, output_audio_mtok: 20 }],
+  [/^gpt-audio/, { input_audio_mtok: 32, output_audio_mtok: 64 }],
 ]
 
-/** Returns the rates of a model that the table lacks. */
-export const supplementaryPeriod = (provider: string, model: string): TablePeriod | undefined =>
-  provider === 'openai' || provider === 'azure' ? supplementary.find(([names]) => names.test(model))?.[1] : undefined
+/** OpenRouter charges what OpenAI does. */
+const supplemented = /^(openai|azure|openrouter)$/
+
+/** Returns the rates of a model that the table may lack; a rate in the table wins. */
+export const supplementaryPeriod = (provider: string, model: string): TablePeriod => {
+  if (!supplemented.test(provider)) return {}
+  const name = provider === 'openrouter' ? model.replace(/^openai\//, '') : model
+  return supplementary.find(([names]) => names.test(name))?.[1] ?? {}
+}

@@ -23,6 +23,9 @@ const tableNames: Readonly<Record<RateName, keyof TablePeriod>> = {
   cacheRead: 'cache_read_mtok',
   cacheWrite5m: 'cache_write_mtok',
   cacheWrite1h: 'cache_write_1h_mtok',
+  inputAudio: 'input_audio_mtok',
+  cacheReadAudio: 'cache_audio_read_mtok',
+  outputAudio: 'output_audio_mtok',
 }
 
 /** Returns the rates of a period of the table. */
@@ -39,8 +42,10 @@ const ofTable = (rate: TableRate): TieredRate =>
     ? flatRate(rate)
     : { base: plain(rate.base), tiers: rate.tiers.map(({ start, price }) => ({ above: start, rate: plain(price) })) }
 
-/** Rates that can price any input. */
-export type KnownRates = Required<Omit<Rates, 'output'>> & Pick<Rates, 'output'>
+type OptionalRate = 'output' | 'inputAudio' | 'cacheReadAudio' | 'outputAudio'
+
+/** Rates that can price any input. Audio without a rate costs as much as text. */
+export type KnownRates = Required<Omit<Rates, OptionalRate>> & Pick<Rates, OptionalRate>
 
 /**
  * Fills in missing rates; undefined without an input rate. Claude's cache writes cost 1.25 (5 minutes) and 2 times
@@ -61,18 +66,8 @@ export function completed(rates: Rates, model: string): KnownRates | undefined {
 }
 
 /** Returns a share of all rates. */
-export function scaled(
-  { input, output, cacheRead, cacheWrite5m, cacheWrite1h }: KnownRates,
-  factor: number,
-): KnownRates {
-  return {
-    input: times(input, factor),
-    ...(output && { output: times(output, factor) }),
-    cacheRead: times(cacheRead, factor),
-    cacheWrite5m: times(cacheWrite5m, factor),
-    cacheWrite1h: times(cacheWrite1h, factor),
-  }
-}
+export const scaled = (rates: KnownRates, factor: number): KnownRates =>
+  Object.fromEntries(Object.entries(rates).map(([name, rate]) => [name, times(rate, factor)])) as unknown as KnownRates
 
 const times = ({ base, tiers }: TieredRate, factor: number): TieredRate => ({
   base: plain(base * factor),

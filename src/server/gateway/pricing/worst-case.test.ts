@@ -31,6 +31,9 @@ const input: InputBound = {
   tools: 0,
   fillsWindow: false,
   answers: 1,
+  audioTokens: 0,
+  hasAudio: false,
+  answersInAudio: false,
 }
 const call = { input, maxTokens: 1_000, hasOutput: true, bytesPerToken: 1, unlimitedCalls: 10 }
 const candidate = (facts: ModelFacts, upstreamModel = 'm') => ({
@@ -181,4 +184,13 @@ test('provider tool calls are reserved at the fees of the provider', () => {
   // Ten queries, because its format cannot limit them. Up to version 2.5 all queries of a request have one fee.
   assert.equal(worstCase(searching, [gemini]).amountUsd, '0.265')
   assert.equal(worstCase(searching, [{ ...gemini, upstreamModel: 'gemini-2.5-pro' }]).amountUsd, '0.16')
+})
+
+test('audio is reserved at its own rates, where the request may contain or ask for audio', () => {
+  const rates = { ...flat(5, 25), inputAudio: flatRate(40), outputAudio: flatRate(80) }
+  const facts = [candidate(factsOf(rates, { contextWindow: 200_000, maxOutput: 64_000 }))]
+  const amount = (more: Partial<InputBound>) => worstCase({ ...call, input: { ...input, ...more } }, facts).amountUsd
+  assert.equal(amount({}), '0.125')
+  assert.equal(amount({ audioTokens: 1_000, hasAudio: true }), '0.465')
+  assert.equal(amount({ answersInAudio: true }), '0.18')
 })

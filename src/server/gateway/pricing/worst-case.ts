@@ -55,7 +55,7 @@ export function worstCase(
     const output = outputTokens(call, facts)
     if (output === undefined) return { amountUsd: null, tokens: null, unknown: 'output' }
     tokens = Math.max(tokens, input + output)
-    const cost = maxTokenCost(input, output, facts)
+    const cost = maxTokenCost(call.input, { input, output }, facts)
     if (cost === undefined) continue
     isPriced = true
     const total = cost + toolChargeOf(candidate, toolCallsAt(candidate, call)).pico
@@ -93,6 +93,7 @@ function inputTokens(
   return (
     Math.ceil(input.textBytes / bytesPerToken) +
     (input.images === 0 ? 0 : input.images * tokensPerImageFor(model)) +
+    input.audioTokens +
     input.providerCalls * tokensPerProviderCall +
     input.tools * tokensPerTool +
     tokensAround +
@@ -113,19 +114,25 @@ function outputTokens({ input, maxTokens, hasOutput }: Call, facts: ModelFacts):
 }
 
 /** Returns the maximum cost in pico-dollars; undefined without a price. */
-function maxTokenCost(input: number, output: number, { price }: ModelFacts): bigint | undefined {
+function maxTokenCost(
+  { hasAudio, answersInAudio }: InputBound,
+  { input, output }: { readonly input: number; readonly output: number },
+  { price }: ModelFacts,
+): bigint | undefined {
   if (!price || (output > 0 && !price.rates.output)) return undefined
-  const { rates } = price
-  let maxRate = 0
-  for (const name of inputRates) maxRate = Math.max(maxRate, highestRate(rates[name], input))
-  const cost = BigInt(input) * perToken(maxRate)
-  return rates.output ? cost + BigInt(output) * perToken(highestRate(rates.output, input)) : cost
+  const highestOf = (names: readonly RateName[]): number =>
+    names.reduce((most, name) => Math.max(most, highestRate(price.rates[name], input)), 0)
+  const inputRate = highestOf(hasAudio ? [...inputRates, 'inputAudio', 'cacheReadAudio'] : inputRates)
+  const outputRate = highestOf(answersInAudio ? ['output', 'outputAudio'] : ['output'])
+  return BigInt(input) * perToken(inputRate) + BigInt(output) * perToken(outputRate)
 }
 
-const inputRates = ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h'] as const satisfies readonly RateName[]
+const inputRates: readonly RateName[] = ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h']
 
 /** Returns the highest rate of the tiers that apply to `input` tokens or fewer. */
-function highestRate({ base, tiers }: TieredRate, input: number): number {
+function highestRate(rate: TieredRate | undefined, input: number): number {
+  if (!rate) return 0
+  const { base, tiers } = rate
   let highest = base
   for (const { above, rate } of tiers) if (above < input) highest = Math.max(highest, rate)
   return highest

@@ -24,13 +24,34 @@ const withContent = (...content: object[]) => ({ model: 'm', max_tokens: 1, mess
 const data = 'iVBORw0KGgo='.repeat(500)
 const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
 const noCalls = { web_search: 0, web_search_preview: 0, file_search: 0, code_container: 0 }
-const nothing = { images: 0, providerCalls: 0, toolCalls: noCalls, tools: 0, fillsWindow: false, answers: 1 }
+const noAudio = { audioTokens: 0, hasAudio: false, answersInAudio: false }
+const nothing = {
+  images: 0,
+  providerCalls: 0,
+  toolCalls: noCalls,
+  tools: 0,
+  fillsWindow: false,
+  answers: 1,
+  ...noAudio,
+}
 const pdf = { type: 'base64', media_type: 'application/pdf', data }
 const dataUrl = `data:image/png;base64,${data}`
 
 const bodies: readonly (readonly [name: string, request: object, expected: object, dataBytes: number])[] = [
   ['text counts its bytes', withContent({ type: 'text', text: 'é' }), nothing, 0],
   ['image data counts as an image, not as text', withContent(image), { ...nothing, images: 1 }, data.length],
+  [
+    'a recording counts as audio of the slowest codec, not as text',
+    withContent({ type: 'input_audio', input_audio: { data, format: 'mp3' } }),
+    { ...nothing, audioTokens: Math.ceil(data.length * 0.032), hasAudio: true },
+    data.length,
+  ],
+  [
+    'an earlier answer in audio fills the window',
+    { modalities: ['text', 'audio'], messages: [{ role: 'assistant', audio: { id: 'audio_1' } }] },
+    { ...nothing, fillsWindow: true, hasAudio: true, answersInAudio: true },
+    0,
+  ],
   [
     'an external image counts as an image',
     withContent({ type: 'image', source: { type: 'url', url: 'https://x/y.png' } }),

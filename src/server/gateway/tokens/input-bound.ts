@@ -3,7 +3,7 @@ import { type OwnMembers, outlineAt } from '../bytes/json-members.ts'
 import { openText, type Span } from '../bytes/json-scanner.ts'
 import { type Call, isBedrock, type Units } from '../core/call.ts'
 import { parsedObject } from '../core/request-checks.ts'
-import { documentTypes, imageTypes, wordBits } from '../core/request-words.ts'
+import { audioTypes, documentTypes, imageTypes, wordBits } from '../core/request-words.ts'
 import { field, objectField } from '../formats/gemini/fields.ts'
 
 /** Upper bound for the input of a request body, derived from the body alone. */
@@ -11,6 +11,12 @@ export interface InputBound {
   /** Bytes that a model may read as text. A text token is at least one byte. */
   readonly textBytes: number
   readonly images: number
+  /** Tokens of recordings in the body. */
+  readonly audioTokens: number
+  /** True when the input may contain audio, in the body or in what it refers to. */
+  readonly hasAudio: boolean
+  /** True when the answer may contain audio. */
+  readonly answersInAudio: boolean
   /** Calls of tools that the provider runs; their results are input too. */
   readonly providerCalls: number
   /** Provider tool calls with a fee. */
@@ -45,6 +51,8 @@ export function inputBoundOf(
     ...rest,
     textBytes: body.length - media.dataBytes,
     images: media.images,
+    audioTokens: Math.ceil(media.audioBytes * audioTokensPerByte),
+    hasAudio: media.hasAudio,
     fillsWindow: media.fillsWindow || rest.fillsWindow,
   }
 }
@@ -59,6 +67,9 @@ function bedrockBound(body: Buffer, members: OwnMembers | undefined, defaultUses
   return {
     textBytes: body.length,
     images: 0,
+    audioTokens: 0,
+    hasAudio: false,
+    answersInAudio: false,
     providerCalls: runsTools ? defaultUses : 0,
     toolCalls: {},
     tools: runsTools ? 1 : 0,
@@ -70,10 +81,16 @@ function bedrockBound(body: Buffer, members: OwnMembers | undefined, defaultUses
 interface Media {
   images: number
   dataBytes: number
+  /** Base64 text of recordings; part of `dataBytes`. */
+  audioBytes: number
+  hasAudio: boolean
   fillsWindow: boolean
 }
 
-type Rest = Omit<InputBound, 'textBytes' | 'images'>
+/** Upper bound: Gemini counts 32 tokens a second, other providers fewer; the slowest codec in use has 750 bytes a second. */
+const audioTokensPerByte = (32 / 750) * (3 / 4)
+
+type Rest = Omit<InputBound, 'textBytes' | 'images' | 'audioTokens' | 'hasAudio'>
 
 /** Shared by requests without tools. */
 const nothingElse: Rest = {
@@ -82,9 +99,10 @@ const nothingElse: Rest = {
   tools: 0,
   fillsWindow: false,
   answers: 1,
+  answersInAudio: false,
 }
 
-const noMedia: Media = { images: 0, dataBytes: 0, fillsWindow: false }
+const noMedia: Media = { images: 0, dataBytes: 0, audioBytes: 0, hasAudio: false, fillsWindow: false }
 
 /** Bytes below which parsing a value is faster than scanning it. */
 const shortBytes = 4_096
@@ -125,6 +143,7 @@ function restOf(request: Json, defaultUses: number): Rest {
     tools: tools.filter(({ type }) => type !== undefined && type !== 'custom' && type !== 'function').length,
     fillsWindow: externalFields.some(name => isPresent(request[name])),
     answers: Math.max(1, countOf(request['n']) ?? 1),
+    answersInAudio: listOf(request['modalities']).includes('audio') || isRecord(request['audio']),
   }
 }
 
@@ -133,6 +152,7 @@ export const isSearchPreview = ({ type }: Json): boolean => String(type).startsW
 
 /** Google's format has no limit for provider tool calls. */
 function geminiRest(request: Json, usesEach: number): Rest {
+  const settings = objectField(request, 'generationConfig')
   const providerTools = recordsOf(request['tools']).flatMap(tool =>
     Object.keys(tool).filter(name => name !== 'functionDeclarations' && name !== 'function_declarations'),
   )
@@ -141,7 +161,8 @@ function geminiRest(request: Json, usesEach: number): Rest {
     toolCalls: { web_search: providerTools.filter(name => /^google_?search/i.test(name)).length * usesEach },
     tools: providerTools.length,
     fillsWindow: textIn(field(request, 'cachedContent')) !== undefined,
-    answers: Math.max(1, countOf(field(objectField(request, 'generationConfig'), 'candidateCount')) ?? 1),
+    answers: Math.max(1, countOf(field(settings, 'candidateCount')) ?? 1),
+    answersInAudio: listOf(field(settings, 'responseModalities')).some(name => /audio/i.test(String(name))),
   }
 }
 
@@ -150,7 +171,7 @@ const externalFields = ['previous_response_id', 'conversation', 'prompt', 'conta
 
 /** Fields that bounds read besides the conversation, except for Google's format. */
 export const boundFields = [
-  ...(['tools', 'max_tool_calls', 'web_search_options', 'mcp_servers', 'n'] as const),
+  ...(['tools', 'max_tool_calls', 'web_search_options', 'mcp_servers', 'n', 'modalities', 'audio'] as const),
   ...externalFields,
 ] as const
 const allBoundFields: ReadonlySet<string> = new Set([
@@ -191,6 +212,11 @@ function mediaIn(request: Json): Media {
       note(value, found)
       // The input of a tool call is not searched: it is text to the model, whatever it looks like.
       waiting.push(value['content'], value['output'], recordOf(value['source'])['content'])
+      // An earlier answer in audio is input by its id.
+      if (value['role'] === 'assistant' && isRecord(value['audio'])) {
+        found.hasAudio = true
+        found.fillsWindow = true
+      }
     }
   }
   return found
@@ -201,6 +227,12 @@ function note(block: Json, found: Media): void {
   if (imageTypes.has(type)) {
     found.images++
     found.dataBytes += dataIn(block)
+  } else if (audioTypes.has(type)) {
+    const data = recordOf(block['input_audio'])['data']
+    const bytes = isBase64(data) ? data.length : 0
+    found.hasAudio = true
+    found.audioBytes += bytes
+    found.dataBytes += bytes
   } else if (documentTypes.has(type) && !isOfText(block)) {
     found.fillsWindow = true
     found.dataBytes += dataIn(block)
@@ -229,11 +261,20 @@ function geminiMediaIn(request: Json): Media {
   for (const part of [...parts, ...inner]) {
     const inline = field(part, 'inlineData')
     const type = isRecord(inline) ? textIn(field(inline, 'mimeType')) : undefined
-    if (isRecord(field(part, 'fileData'))) found.fillsWindow = true
+    const file = field(part, 'fileData')
+    if (isRecord(file)) {
+      found.fillsWindow = true
+      found.hasAudio ||= !isWithoutAudio(textIn(field(file, 'mimeType')))
+    }
     if (!isRecord(inline) || type?.startsWith('text/')) continue
     if (isBase64(inline['data'])) found.dataBytes += inline['data'].length
     if (type?.startsWith('image/')) found.images++
-    else found.fillsWindow = true
+    else {
+      found.fillsWindow = true
+      found.hasAudio ||= !isWithoutAudio(type)
+    }
   }
   return found
 }
+
+const isWithoutAudio = (type: string | undefined): boolean => /^(image|text|application)\//.test(type ?? '')

@@ -59,7 +59,12 @@ test('F17: no count is negative or invalid for any usage object', () => {
   const details = fc.dictionary(fc.constantFrom('cached_tokens', 'cache_write_tokens'), number)
   fc.assert(
     fc.property(usage, details, (given, inner) => {
-      const { tier: _, images: __, ...counts } = chatUsageOf({ ...given, prompt_tokens_details: inner }) ?? {}
+      const {
+        tier: _,
+        images: __,
+        audio: ___,
+        ...counts
+      } = chatUsageOf({ ...given, prompt_tokens_details: inner }) ?? {}
       assert.ok(Object.values(counts).every(count => Number.isSafeInteger(count) && count >= 0))
     }),
   )

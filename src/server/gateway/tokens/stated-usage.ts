@@ -1,6 +1,6 @@
 import { isRecord, type Json, listOf, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 import type { UsageUpdate } from '../core/answer-event.ts'
-import { tierIn, tokenCount } from './token-counts.ts'
+import { type AudioTokens, tierIn, tokenCount } from './token-counts.ts'
 
 /**
  * Returns the counts in a whole answer or a chunk of Chat Completions; undefined without counts. Groq and Moonshot put
@@ -42,8 +42,21 @@ export function chatUsageOf(usage: unknown): UsageUpdate | undefined {
     ...(output !== undefined && { output_tokens: output }),
     ...(reasoning !== undefined && { reasoning_tokens: reasoning }),
     ...(searches !== undefined && { web_searches: searches }),
+    ...audioOf({
+      input: tokenCount(details['audio_tokens']),
+      cacheRead: tokenCount(recordOf(details['cached_tokens_details'])['audio_tokens']),
+      output: tokenCount(recordOf(usage['completion_tokens_details'])['audio_tokens']),
+    }),
   }
   return Object.keys(update).length === 0 ? undefined : update
+}
+
+/** Returns the counts of audio; empty without any. The given input includes cached audio. */
+function audioOf({ input = 0, cacheRead = 0, output = 0 }: Readonly<Record<keyof AudioTokens, number | undefined>>): {
+  audio?: AudioTokens
+} {
+  if (input + cacheRead + output === 0) return {}
+  return { audio: { input: Math.max(0, input - cacheRead), cacheRead, output } }
 }
 
 /**
@@ -156,6 +169,18 @@ export function geminiUsageOf(metadata: unknown): UsageUpdate | undefined {
     ...(cached !== undefined && { cache_read_tokens: cached }),
     ...((answered ?? thought) !== undefined && { output_tokens: (answered ?? 0) + (thought ?? 0) }),
     ...(thought !== undefined && { reasoning_tokens: thought }),
+    ...audioOf({
+      input: audioIn(metadata['promptTokensDetails']),
+      cacheRead: audioIn(metadata['cacheTokensDetails']),
+      output: audioIn(metadata['candidatesTokensDetails']),
+    }),
   }
   return Object.keys(usage).length === 0 ? undefined : usage
 }
+
+/** Returns the tokens of audio in Google's counts by modality. */
+const audioIn = (counts: unknown): number =>
+  recordsOf(counts).reduce(
+    (sum, { modality, tokenCount: count }) => sum + (modality === 'AUDIO' ? (tokenCount(count) ?? 0) : 0),
+    0,
+  )

@@ -8,6 +8,13 @@ export interface ImageTokens {
   readonly output: number
 }
 
+/** Tokens of audio in each of these counts. They may have a price other than that of text. */
+export interface AudioTokens {
+  readonly input: number
+  readonly cacheRead: number
+  readonly output: number
+}
+
 /** Tokens of a call in Anthropic's split: input, cache reads and cache writes do not overlap. */
 export interface TokenCounts {
   readonly input_tokens: number
@@ -28,6 +35,8 @@ export interface TokenCounts {
   /** Tier that served the call, where the upstream states it: `service_tier` of OpenAI, `speed` of Anthropic. */
   readonly tier?: string
   readonly images?: ImageTokens
+  /** Absent without audio. */
+  readonly audio?: AudioTokens
 }
 
 export const noTokens: TokenCounts = {
