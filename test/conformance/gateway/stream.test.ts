@@ -200,3 +200,35 @@ for (const protocol of translated) {
     assert.equal((await ask(afterCall('done'))).stop_reason, 'tool_use')
   })
 }
+
+const lastFrames = {
+  'openai-chat': { choices: [{ index: 0, delta: { content: 'ok' }, finish_reason: 'stop' }] },
+  gemini: { candidates: [{ content: { role: 'model', parts: [{ text: 'ok' }] }, finishReason: 'STOP' }] },
+  'openai-responses': {
+    type: 'response.completed',
+    response: {
+      ...{ id: 'r', object: 'response', status: 'completed' },
+      output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'ok' }] }],
+    },
+  },
+} as const
+
+for (const [protocol, last] of Object.entries(lastFrames)) {
+  test(`T12, ${protocol}: a last event without an empty line after it is read`, async t => {
+    const { stream } = await startPair(t, protocol as keyof typeof lastFrames, {
+      script: [{ frames: [dataFrame(last).toString().trimEnd()] }],
+    })
+    const { text, stopReason } = await stream()
+    assert.deepEqual([text, stopReason], ['ok', 'end_turn'])
+  })
+}
+
+for (const path of ['/v1/responses', '/v1/chat/completions']) {
+  test(`E2: the error page of a proxy before Claude is not the message of an error to ${path}`, async t => {
+    const { post } = await startPair(t, 'anthropic-messages', {
+      script: [{ status: 502, body: '<!DOCTYPE html><html>', headers: { 'content-type': 'text/html' } }],
+    })
+    const answer = await (await post({ input: 'hi' }, { path })).json()
+    assert.equal((answer as { error: { message: string } }).error.message, 'upstream returned status 502')
+  })
+}

@@ -50,6 +50,18 @@ test('characters split between chunks are joined', () => {
   }
 })
 
+test('a last event without its empty line is returned at the end, unless it was truncated', () => {
+  const lastOf = (text: string) => {
+    const reader = createFrameReader('sse')
+    reader.push(Buffer.from(`data: {}\n\n${text}`))
+    return reader.finish().map(({ data }) => data)
+  }
+  assert.deepEqual(lastOf('data: {"a":1}'), ['{"a":1}'])
+  assert.deepEqual(lastOf('event: x\r\ndata: {"a":1}\r\n'), ['{"a":1}'])
+  assert.deepEqual(lastOf('data: [DONE]\n'), ['[DONE]'])
+  for (const text of ['', 'data: {"a":', 'event: x', ': ping']) assert.deepEqual(lastOf(text), [])
+})
+
 test('F17: an event of more than 1 MiB is a fault, and the frames before it are returned', () => {
   const reader = createFrameReader('sse')
   assert.deepEqual(reader.push(Buffer.from('data: first\n\n')).frames, [{ event: undefined, data: 'first' }])

@@ -1,3 +1,4 @@
+import { jsonOr } from '../../platform/json.ts'
 import type { Codec, UpstreamFrame } from '../core/codec.ts'
 import { createAwsEventStream, EventStreamError } from './aws-event-stream.ts'
 import { FrameSplitter, readFrame } from './event-frames.ts'
@@ -11,6 +12,8 @@ interface Reading {
 /** Reads an upstream's frames from chunks that are split at any place. */
 export interface FrameReader {
   push(chunk: Buffer): Reading
+  /** Returns a last frame without the empty line after it, which some upstreams omit; none for a truncated one. */
+  finish(): readonly UpstreamFrame[]
 }
 
 /** Bytes of one frame: a longer one is an upstream error or an attack on memory. */
@@ -41,6 +44,11 @@ function createSseReader(): FrameReader {
       splitter.push(chunk)
       return isTooLong ? { frames, fault: 'sent an event longer than 1 MiB' } : { frames }
     },
+    finish() {
+      frames = []
+      splitter.finish()
+      return frames.filter(({ data }) => data.trim() === '[DONE]' || jsonOr(data, undefined) !== undefined)
+    },
   }
 }
 
@@ -55,5 +63,6 @@ function createAwsReader(): FrameReader {
         return { frames: error.frames, fault: 'sent bytes that are not an event stream' }
       }
     },
+    finish: () => [],
   }
 }

@@ -86,6 +86,7 @@ function eventsOf({ kind }: Call, { content_type: type, body }: RecordedAnswer):
   if (!codec || !body) return []
   if (!type?.startsWith('text/event-stream')) return codec.answer(jsonOr(body.toString(), undefined), context)
   const decoder = codec.decoder(context)
-  const { frames } = createFrameReader('sse').push(body)
+  const reader = createFrameReader('sse')
+  const frames = [...reader.push(body).frames, ...reader.finish()]
   return [...frames.flatMap(frame => decoder.push(frame)), ...decoder.end()]
 }

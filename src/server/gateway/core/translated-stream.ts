@@ -114,8 +114,10 @@ export class TranslatedStream implements AnswerStream {
   }
 
   finish(): Ending {
-    const { decoder } = this.#options
+    const { frames, decoder } = this.#options
+    const last = frames.finish().flatMap(frame => decoder.push(frame))
     return (
+      this.#take(last) ??
       this.#take(decoder.end()) ??
       this.#fail('upstream_unreachable', this.#fault('ended its stream before the answer was complete'))
     )
