@@ -328,6 +328,8 @@ test('a deployment is made, changed, run, paused and archived; its sessions name
   )
   assert.deepEqual(await deploymentRuns.retrieve(run.id), run)
   const session = await sessions.retrieve(run.session_id ?? '')
+  const own = (await send(service, `GET /session/${session.id}`)).json<{ environment: Record<string, unknown> }>()
+  assert.deepEqual([own.environment['source'], own.environment['deployment_id']], ['deployment', made.id])
   assert.deepEqual(
     [session.deployment_id, session.title, session.environment_id],
     [made.id, 'Morning report', environment.id],

@@ -154,6 +154,8 @@ export function createDialectSessions(deps: Deps) {
     async create(body: ManagedSessionCreate, caller: Caller, { idempotency, deploymentId }: Creation) {
       const { vault_ids = [], title } = body
       const { plan, environment_id, stores, files, messages, ignoredFiles } = await prepared(body, caller)
+      const source = deploymentId !== undefined && { source: 'deployment', deployment_id: deploymentId }
+      const environment = { ...plan.environment, ...source }
       // A run works on the files of its start.
       const [first, later] = files.length > 0 ? [[], messages] : [messages, []]
       let publish = () => {}
@@ -161,7 +163,7 @@ export function createDialectSessions(deps: Deps) {
       let ignored: readonly string[] = []
       const { id } = await transaction(pool, client =>
         once(sqlOfClient(client), idempotency, async () => {
-          const made = await sessions.createWithin(client, { body: plan, caller, messages: first })
+          const made = await sessions.createWithin(client, { body: { ...plan, environment }, caller, messages: first })
           await store.insert(client, made.id, {
             environment_id,
             is_untitled: !title?.trim(),

@@ -17,7 +17,7 @@ test('approvals may be answered for 24 hours by everyone who may see the session
   assert.deepEqual(of({ approvers: 'key_a', expires_in: 7 }), { approvers: null, expiresInMs: 24 * hourMs })
 })
 
-for (const source of ['webhook', 'schedule'])
+for (const source of ['webhook', 'schedule', 'deployment'])
   test(`S37: approvals of a session that a ${source} has started are for admins and links, unless the agent names others`, () => {
     const of = (approvals: object) => approvalPolicyOf({ config: { approvals }, environment: { source } }).approvers
     assert.deepEqual(of({}), ['admin', 'link'])

@@ -18,8 +18,10 @@ const defaultMs = 24 * 3_600_000
 /** Approvers of sessions that text from outside or a clock has started, so that their agent names none. */
 const unattendedApprovers = ['admin', 'link'] as const
 
-/** True for a session that a webhook or a schedule has started: no person saw its prompt. */
-const isUnattended = ({ source }: RunSession['environment']): boolean => source === 'webhook' || source === 'schedule'
+const unattendedSources: readonly unknown[] = ['webhook', 'schedule', 'deployment']
+
+/** True for a session that a webhook, a schedule or a deployment has started: no person saw its prompt. */
+const isUnattended = ({ source }: RunSession['environment']): boolean => unattendedSources.includes(source)
 
 /** Returns the environment of a session that the agent of this one calls: no person saw its prompt either. */
 export const environmentOfCalled = (environment: RunSession['environment']): RunSession['environment'] =>
@@ -27,7 +29,7 @@ export const environmentOfCalled = (environment: RunSession['environment']): Run
 
 /**
  * Returns the policy of `config.approvals`. Default: 24 h, and every caller who may see the session; only admins and
- * holders of the link when a webhook or a schedule has started it. Security: S37.
+ * holders of the link when a webhook, a schedule or a deployment has started it. Security: S37.
  */
 export function approvalPolicyOf({ config, environment }: Pick<RunSession, 'config' | 'environment'>): ApprovalPolicy {
   const { approvers, expires_in } = recordOf(config['approvals'])
