@@ -241,7 +241,7 @@ test('B6: a run ends at its next model call when the key that queued it was revo
     const { error } = (await eventually(isLastError(at), { what: `error ${at}` })) as unknown as {
       error: { message: string }
     }
-    assert.match(error.message, /the key that queued the prompt was revoked or has expired/)
+    assert.match(error.message, /the key that queued the prompt was revoked, has expired or may only read/)
   }
   const said = () => JSON.stringify(stream.events.filter(({ type }) => type === 'agent.message'))
   assert.doesNotMatch(said(), /Never said/)

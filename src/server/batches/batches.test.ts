@@ -70,7 +70,7 @@ function processOf(t: TestContext, { call }: Pick<ReturnType<typeof gatewayOf>, 
   const owner = randomUUID()
   const callLine = createCallLine({
     gatewayOf: () => ({ call }),
-    keys: { byId: id => (keys.includes(id) ? keyed(id) : undefined) },
+    keys: { workerById: id => (keys.includes(id) ? keyed(id) : undefined) },
     maxTries: 3,
     retryMs: () => 5,
   })
@@ -211,7 +211,7 @@ test('when the key of a batch is revoked, its remaining lines fail and say so', 
   assert.ok(row.succeeded >= 1 && row.errored >= 20 && row.succeeded + row.errored === 30)
   const failed = (await resultsOf(id, caller)).at(-1)?.result['error'] as { error: { type: string; message: string } }
   assert.equal(failed.error.type, 'authentication_error')
-  assert.match(failed.error.message, /key key_1 of this batch was revoked or has expired/)
+  assert.match(failed.error.message, /key key_1 of this batch was revoked, has expired or may only read/)
 })
 
 test('a cancelled batch finishes the calls in flight and makes no more; an expired one neither', async t => {

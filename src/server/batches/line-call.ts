@@ -16,12 +16,12 @@ export type LineEnd =
   | { readonly kind: 'later'; readonly waitMs: number; readonly isTry: boolean }
   /** A budget or a freeze stops the call: all lines of the batch wait. */
   | { readonly kind: 'waiting'; readonly reason: string }
-  /** The key of the batch was revoked or has expired. */
+  /** The key of the batch was revoked, has expired or may only read. */
   | { readonly kind: 'keyless' }
 
 /** Keys of batches. */
 export interface LineKeys {
-  byId(id: string): Caller | undefined | Promise<Caller | undefined>
+  workerById(id: string): Caller | undefined | Promise<Caller | undefined>
 }
 
 interface Deps {
@@ -64,7 +64,7 @@ export async function payerOf(
   keys: LineKeys,
 ): Promise<Call['caller'] | undefined> {
   if (key_id === null) return { principal, key: undefined }
-  const key = (await keys.byId(key_id))?.key
+  const key = (await keys.workerById(key_id))?.key
   return key && { principal, key }
 }
 

@@ -128,7 +128,7 @@ export function createLineRunner(deps: Deps): LineRunner {
 
   /** Ends the open lines of a batch whose key may make no more calls. */
   async function closeAll({ batch_id, format, key_id }: ClaimedLine): Promise<void> {
-    const message = `key ${key_id} of this batch was revoked or has expired; create a batch of the remaining requests with a valid key`
+    const message = `key ${key_id} of this batch was revoked, has expired or may only read; create a batch of the remaining requests with a valid key`
     const result = lineError(format, 'unauthorized', message)
     while ((await lines.close(batch_id, { type: 'errored', result })) > 0 && !stopping.signal.aborted);
   }

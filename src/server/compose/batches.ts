@@ -41,7 +41,7 @@ interface Needs {
   readonly reloaded: () => Config
   /** Replica id of this process. */
   readonly owner: string
-  readonly keys: Pick<Keys, 'byId'>
+  readonly keys: Pick<Keys, 'workerById'>
   readonly gateway: Pick<Gateway, 'streams' | 'deployment' | 'batchTarget' | 'batchRequest'>
   /** Returns where calls of a kind are made. */
   readonly gatewayOf: (kind: CallKind) => Pick<Gateway, 'call'>

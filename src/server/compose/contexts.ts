@@ -17,7 +17,7 @@ import { maxSubagentDepth } from '../tools/subagents.ts'
 
 interface Needs {
   readonly pool: Pool
-  readonly keys: Pick<Keys, 'byId'>
+  readonly keys: Pick<Keys, 'workerById'>
   readonly agents: Pick<Agents, 'get' | 'version'>
   readonly agentRows: Pick<AgentStore, 'find'>
   readonly runtimes: Pick<RuntimeRegistry, 'find'>

@@ -89,7 +89,7 @@ interface Needs {
   readonly files: () => RequestFiles
   /** Receives the content of calls; undefined where it is not wanted. */
   readonly observeContent: ObserveContent | undefined
-  readonly keys: Pick<Keys, 'byId' | 'watch'>
+  readonly keys: Pick<Keys, 'byId' | 'workerById' | 'watch'>
   /** Identifies this process among the replicas. */
   readonly owner: string
   /** Event streams of the process; built later. */

@@ -24,7 +24,7 @@ interface Deps {
   readonly subjectOf: (id: string, caller: Caller) => Promise<NextPrompt>
   /** Returns those of the agents that exist and belong to that owner. */
   readonly findAgents: (ids: readonly string[], owner: string | undefined) => Promise<StoredAgent[]>
-  readonly keys: Pick<Keys, 'byId'>
+  readonly keys: Pick<Keys, 'workerById'>
   readonly events: Pick<EventStore, 'list'>
   readonly history: LogPages
   readonly maxDepth: number
@@ -85,7 +85,7 @@ export function createSessionContext({ subjectOf, findAgents, keys, events, hist
     const { session, runtime, agent, ancestors, prompt } = await subjectOf(id, caller)
     const notes: string[] = []
     const { key_id, principal } = prompt
-    const payer = key_id === null ? { principal, key: undefined } : await keys.byId(key_id)
+    const payer = key_id === null ? { principal, key: undefined } : await keys.workerById(key_id)
     const [context, last_request, compacted] = await Promise.all([
       describe({
         session,

@@ -31,6 +31,9 @@ export interface KeyGrant {
   readonly rest_ms: number | null
 }
 
+/** A key that works, with the owner and the role that apply to it. */
+export type ValidKey = Pick<KeyGrant, 'id' | 'owner_id' | 'role'>
+
 /** SQL of the owner and the role that apply to key `k`, which its user limits. */
 export const actualOwner = 'owner_of_key(k.owner_id, k.user_id, k.team_id)'
 export const actualRole = 'role_of_key(k.role, k.user_id)'
@@ -89,10 +92,11 @@ export const grantStore = (pool: Pool) => ({
     return rows[0]
   },
 
-  /** Returns those of the keys that work and have not expired, with their owners. */
-  async valid(ids: readonly string[]): Promise<{ id: string; owner_id: string | null }[]> {
+  /** Returns those of the keys that work and have not expired. */
+  async valid(ids: readonly string[]): Promise<ValidKey[]> {
     const text = `
-      select k.id, ${actualOwner} as owner_id from api_keys k where k.id = any ($1) and is_key_valid(k.id)`
-    return (await pool.query<{ id: string; owner_id: string | null }>(text, [ids])).rows
+      select k.id, ${actualOwner} as owner_id, ${actualRole} as role from api_keys k
+      where k.id = any ($1) and is_key_valid(k.id)`
+    return (await pool.query<ValidKey>(text, [ids])).rows
   },
 })

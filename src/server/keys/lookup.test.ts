@@ -44,7 +44,9 @@ function createRig() {
       grantsOfHashes: hashes => answer(hashes.map(hash => byHash.get(hash.toString('hex')))),
       grantOfId: id => answer([...byHash.values()].find(found => found.id === id)),
       valid: async ids =>
-        [...byHash.values()].filter(({ id }) => ids.includes(id)).map(({ id, owner_id }) => ({ id, owner_id })),
+        [...byHash.values()]
+          .filter(({ id }) => ids.includes(id))
+          .map(({ id, owner_id, role }) => ({ id, owner_id, role })),
       markUsed: async ids => void rig.used.push(...ids),
     },
     pepper,

@@ -25,8 +25,10 @@ type Found = KeyHolder | undefined
 export interface KeyLookup extends Pick<OpenWork, 'watch'> {
   /** Returns the caller of a presented key, synchronously if cached; undefined if the key is not valid. */
   find(presented: string): Found | Promise<Found>
-  /** Returns the caller of a key id, for work that the key has queued; undefined if it was revoked or has expired. */
+  /** Returns the caller of a key id, for reads on its behalf; undefined if it was revoked or has expired. */
   byId(keyId: string): Found | Promise<Found>
+  /** Like `byId`, for work that the key has queued: also undefined if the key may only read. */
+  workerById(keyId: string): Found | Promise<Found>
   /** Drops a key from the cache. */
   forget(keyId: string): void
   stop(): Promise<void>
@@ -82,6 +84,8 @@ export function createKeyLookup({ store, pepper, imported, notifications, log, n
     return found instanceof Promise ? found.then(touch) : touch(found)
   }
 
+  const byId = (keyId: string) => lookUp(keyId, () => store.grantOfId(keyId))
+
   return {
     find(presented) {
       const isOwn = isKey(presented)
@@ -90,7 +94,11 @@ export function createKeyLookup({ store, pepper, imported, notifications, log, n
       // The whole digest, so that keys with a common prefix are never confused.
       return lookUp(hash('sha256', presented, 'base64'), () => grantOfHash(hashIn(presented, pepperKey)))
     },
-    byId: keyId => lookUp(keyId, () => store.grantOfId(keyId)),
+    byId,
+    workerById(keyId) {
+      const found = byId(keyId)
+      return found instanceof Promise ? found.then(worker) : worker(found)
+    },
     forget: keyId => cache.drop(keyId),
     watch: openWork.watch,
     async stop() {
@@ -99,6 +107,8 @@ export function createKeyLookup({ store, pepper, imported, notifications, log, n
     },
   }
 }
+
+const worker = (found: Found): Found => (found?.role === 'viewer' ? undefined : found)
 
 const toCached = (grant: KeyGrant | undefined): CachedLookup<KeyHolder> => ({
   value: grant && holderOf(grant),

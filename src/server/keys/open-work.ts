@@ -1,6 +1,7 @@
 import type { Caller } from '../http/caller.ts'
 import type { Log } from '../platform/log.ts'
 import { every } from '../platform/timers.ts'
+import type { ValidKey } from './grant-store.ts'
 import type { KeyStore } from './store.ts'
 
 interface Options {
@@ -10,7 +11,7 @@ interface Options {
 
 /** Work that runs under a key, such as a stream. */
 export interface Watched {
-  /** Aborts once the key is no longer valid for it. */
+  /** Aborts once the key is no longer valid for it, or may only read since it began. */
   readonly signal: AbortSignal
   close(): void
 }
@@ -19,13 +20,14 @@ export interface Watched {
 export interface OpenWork {
   /** Watches the key of `caller`; without a key the signal never aborts. */
   watch(caller: Caller): Watched
-  /** Checks that keys are still valid, for the same owner; all keys in use by default. */
+  /** Checks that keys are still valid, for the same owner and not just to read; all keys in use by default. */
   check(ids?: readonly string[]): Promise<void>
   stop(): Promise<void>
 }
 
 interface Work {
   readonly ownerScope: string | undefined
+  readonly isViewer: boolean
   readonly end: AbortController
 }
 
@@ -39,10 +41,10 @@ export function createOpenWork({ store, log }: Options): OpenWork {
     const watched = ids.filter(id => byKey.has(id))
     if (watched.length === 0) return
     try {
-      const valid = new Map((await store.valid(watched)).map(({ id, owner_id }) => [id, owner_id ?? undefined]))
+      const valid = new Map((await store.valid(watched)).map(key => [key.id, key]))
       for (const id of watched) {
-        for (const { ownerScope, end } of byKey.get(id) ?? [])
-          if (!valid.has(id) || valid.get(id) !== ownerScope) end.abort()
+        const key = valid.get(id)
+        for (const work of byKey.get(id) ?? []) if (!key || !isAllowed(work, key)) work.end.abort()
       }
     } catch (cause) {
       log.debug({ err: cause }, 'cannot check whether keys are still valid; retrying in the next check')
@@ -50,11 +52,11 @@ export function createOpenWork({ store, log }: Options): OpenWork {
   }
 
   return {
-    watch({ key, ownerScope }) {
+    watch({ key, ownerScope, role }) {
       const end = new AbortController()
       if (!key) return { signal: end.signal, close: () => undefined }
       const { id } = key
-      const work = { ownerScope, end }
+      const work = { ownerScope, isViewer: role === 'viewer', end }
       byKey.set(id, (byKey.get(id) ?? new Set()).add(work))
       return {
         signal: end.signal,
@@ -69,3 +71,7 @@ export function createOpenWork({ store, log }: Options): OpenWork {
     stop: every(pollMs, () => check()),
   }
 }
+
+/** A reader that is stopped for its new role may read again with a new request. */
+const isAllowed = ({ ownerScope, isViewer }: Work, { owner_id, role }: ValidKey): boolean =>
+  (owner_id ?? undefined) === ownerScope && (isViewer || role !== 'viewer')

@@ -14,18 +14,18 @@ interface Work {
 
 /**
  * Returns the caller for triggered work: the key that set it up, with the models, budgets, limits and expiry of that
- * key. Rejects with `conflict` if that key was revoked or has expired, and with `unavailable`.
+ * key. Rejects with `conflict` if that key was revoked, has expired or may only read, and with `unavailable`.
  */
 export type RunAs = (work: Work) => Promise<Caller>
 
 /** Creates the rule for webhooks and schedules. Work that a caller triggers runs under the caller's own key instead. */
 export const createRunAs =
-  (keys: Pick<KeyLookup, 'byId'>): RunAs =>
+  (keys: Pick<KeyLookup, 'workerById'>): RunAs =>
   async ({ ownerId, principal, runAsKeyId }) => {
     const base = { role: 'user', ownerScope: ownerId } as const
     if (runAsKeyId === null) return { ...base, principal, key: undefined }
-    const holder = await keys.byId(runAsKeyId)
-    if (!holder || holder.role === 'viewer')
+    const holder = await keys.workerById(runAsKeyId)
+    if (!holder)
       throw new AppError(
         'conflict',
         `key ${runAsKeyId} of this trigger was revoked, has expired or may only read; update the trigger or its webhook secret with a valid key`,

@@ -2,10 +2,10 @@ import type { BudgetReached, NewEvent } from '../../contract/events.ts'
 import type { AppError } from '../platform/errors.ts'
 import { failed, idle } from './runtime.ts'
 
-/** Error of a prompt whose key was revoked or has expired. */
+/** Error of a prompt whose key was revoked, has expired or may only read. */
 export const unusableKeyFailure = {
   type: 'model_request_failed_error',
-  message: 'the key that queued the prompt was revoked or has expired; send it again with another key',
+  message: 'the key that queued the prompt was revoked, has expired or may only read; send it again with another key',
 } as const
 
 /** Last event of such a run. */

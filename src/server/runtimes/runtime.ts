@@ -153,7 +153,7 @@ export interface RunContext {
   readonly prompts: () => Promise<readonly RunPrompt[]>
   /** Returns the content of a file that a prompt of the session carries. */
   readonly fileContent: (file: FilePart) => Promise<Buffer>
-  /** Who pays for model calls of a prompt; undefined when the key that queued it was revoked or has expired. */
+  /** Who pays for model calls of a prompt; undefined when the key that queued it was revoked, has expired or may only read. */
   readonly payer: (prompt: RunPrompt) => Promise<Payer | undefined>
   /** Publishes text of an `agent.message` that is still being written. `eventId` is the id that the event will have. */
   readonly preview: (eventId: string, text: string) => void
@@ -216,7 +216,7 @@ export interface ContextRequest {
   readonly prompt: Pick<RunPrompt, 'model' | 'system' | 'output_schema'>
   /** Text block with the memories of the agent; empty without any. */
   readonly memories: string
-  /** Undefined when the key of the prompt was revoked or has expired. */
+  /** Undefined when the key of the prompt was revoked, has expired or may only read. */
   readonly payer: Payer | undefined
   /** As in `RunContext.subagents`; absent where the session may call no agents. */
   readonly agents: RunSubagents['agents'] | undefined

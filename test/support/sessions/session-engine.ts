@@ -148,7 +148,7 @@ export function createEngine(
   }
   const runner = new Runner({
     ...shared,
-    keys: { byId: () => undefined },
+    keys: { workerById: () => undefined },
     leases,
     leaseStore: leaseRows,
     maxSessions,

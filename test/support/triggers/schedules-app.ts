@@ -47,7 +47,7 @@ export async function startSchedulesApp() {
   const { pool, db } = await freshDatabase()
   const agents = agentStore(db)
   const store = scheduleStore(pool)
-  const runAs = createRunAs({ byId: async id => (id === callers.ana.key.id ? callers.ana : undefined) })
+  const runAs = createRunAs({ workerById: async id => (id === callers.ana.key.id ? callers.ana : undefined) })
   let clock = new Date('2026-05-05T08:00:00Z')
   const now = async () => clock
 

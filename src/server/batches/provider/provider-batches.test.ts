@@ -121,7 +121,7 @@ function processOf(t: TestContext, { rejection, api: replaced, known = deploymen
   }
   const callLine = createCallLine({
     gatewayOf: () => gateway,
-    keys: { byId: () => undefined },
+    keys: { workerById: () => undefined },
     maxTries: 3,
     retryMs: () => 5,
   })
@@ -154,7 +154,7 @@ function processOf(t: TestContext, { rejection, api: replaced, known = deploymen
     waits: { poll: () => 20, cancelled: 20, findAgain: 20, full: 20, listed: 0 },
   }
   const end = createEndProviderBatch(deps)
-  const prepareLine = createPrepareLine({ gateway, keys: { byId: () => undefined }, log: quiet })
+  const prepareLine = createPrepareLine({ gateway, keys: { workerById: () => undefined }, log: quiet })
   const takeResults = createTakeResults({ ...deps, lines, callLine, usage: { flush: async () => undefined } })
   const providers = createProviderRunner({
     ...deps,

@@ -22,7 +22,7 @@ interface Deps {
   readonly ciphers: Ciphers
   readonly gateway: Pick<Gateway, 'call'>
   readonly preparation: Preparation
-  readonly keys: Pick<Keys, 'byId' | 'watch'>
+  readonly keys: Pick<Keys, 'workerById' | 'watch'>
   readonly log: Pick<Log, 'warn'>
 }
 
@@ -55,7 +55,10 @@ const stopped = failedWith(
   'server_error',
   'the service was stopped after a part of the answer was streamed; create the response again',
 )
-const revoked = failedWith('invalid_api_key', 'the key that created this response was revoked or has expired')
+const revoked = failedWith(
+  'invalid_api_key',
+  'the key that created this response was revoked, has expired or may only read',
+)
 const tooLarge = failedWith('server_error', 'the answer is larger than 64 MB')
 
 export function createRunBackground(deps: Deps): RunBackground {
@@ -63,7 +66,7 @@ export function createRunBackground(deps: Deps): RunBackground {
 
   async function callerOf({ api_key_id: keyId, principal }: Claim): Promise<Caller | undefined> {
     if (keyId === null) return { ...masterCaller, principal }
-    const holder = await keys.byId(keyId)
+    const holder = await keys.workerById(keyId)
     return holder?.principal === principal ? holder : undefined
   }
 

@@ -52,7 +52,7 @@ type Answer = (call: Call, sink: Sink, model: string) => Promise<Outcome>
 function replica(owner: string, answer: Answer) {
   const gateway = { call: (call: Call, sink: Sink) => answer(call, sink, JSON.parse(call.body.toString()).model) }
   const keys = {
-    byId: async () => undefined,
+    workerById: async () => undefined,
     watch: () => ({ signal: new AbortController().signal, close: () => undefined }),
   }
   const preparation = { prepare: async (call: Call) => ({ own: call, ready: call }) }

@@ -33,7 +33,7 @@ interface RunOf extends ResultOptions {
   readonly agent: Agent
   /** The session whose credentials servers get that the agent names by their address. */
   readonly sessionId: string
-  /** Undefined when the key that queued the prompt was revoked or has expired. */
+  /** Undefined when the key that queued the prompt was revoked, has expired or may only read. */
   readonly payer: () => Promise<Payer | undefined>
 }
 
@@ -119,7 +119,7 @@ export function createAgentMcp({ servers, tools, credentialFor }: Deps) {
   ): Promise<ToolResult> {
     const { context, tool, input } = call
     const by = await payer()
-    if (!by) throw new AppError('forbidden', 'the key that queued the prompt was revoked or has expired')
+    if (!by) throw new AppError('forbidden', 'the key that queued the prompt was revoked, has expired or may only read')
     const server = await resolvedIn(sessionId, wanted, by)
     const limit = AbortSignal.timeout(callMs)
     const signal = AbortSignal.any([context.signal, limit])

@@ -49,7 +49,7 @@ export function createStoredToolList(deps: BuiltinDeps) {
 
 const keyIsGone = {
   tools: [],
-  notes: ['the key of the prompt was revoked or has expired, so tools of MCP servers are not listed'],
+  notes: ['the key of the prompt was revoked, has expired or may only read, so tools of MCP servers are not listed'],
 }
 
 /** A prompt of which only the texts matter. */

@@ -42,7 +42,8 @@ export async function openGateway(listen: ListenOptions, { serve, log }: Deps): 
     const run = granted
     if (!run) return reject(response, 403, 'no prompt is running')
     const caller = await run.caller()
-    if (!caller) return reject(response, 401, 'the key that queued the prompt was revoked or has expired')
+    if (!caller)
+      return reject(response, 401, 'the key that queued the prompt was revoked, has expired or may only read')
     serve(request, response, caller)
   }
   const server = createServer({ keepAliveTimeout: keepAliveMs }, (request, response) => {

@@ -9,7 +9,7 @@ import type { ProgramMcp } from './program-mcp.ts'
 /** Permission of a program to call models and use its agent's memories and MCP servers on behalf of a run. */
 export interface RunGrant {
   /**
-   * Returns the caller that the program acts for; undefined when the key that queued the prompt was revoked or expired.
+   * Returns the caller that the program acts for; undefined when the key that queued the prompt is not valid for work.
    */
   caller(): Promise<Caller | undefined>
 }

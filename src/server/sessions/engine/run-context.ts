@@ -27,7 +27,7 @@ export interface ContextDeps {
   readonly folds: FoldCache
   readonly live: LiveEvents
   readonly eventLog: Pick<EventLog, 'append'>
-  readonly keys: Pick<Keys, 'byId'>
+  readonly keys: Pick<Keys, 'workerById'>
   readonly promptFiles: Pick<PromptFiles, 'read'>
   /** Calls of agents. */
   readonly subagents: Pick<Subagents, 'ofRun'>
@@ -107,7 +107,7 @@ export function contextOf(
     payer: ({ principal, key_id }) =>
       whileLeased(leased, async () => {
         if (key_id === null) return { principal, key: undefined }
-        const found = await keys.byId(key_id)
+        const found = await keys.workerById(key_id)
         return found && { principal, key: found.key }
       }),
     saveRefs: refs =>

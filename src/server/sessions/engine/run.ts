@@ -5,6 +5,7 @@ import { AppError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Log } from '../../platform/log.ts'
 import { contextOf } from '../../platform/trace-context.ts'
+import { unusableKeyEvent } from '../../runtimes/endings.ts'
 import {
   failed,
   idle,
@@ -85,7 +86,7 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<boolean> 
   await begin(deps, task, runId)
   const rejection = rejectionOf(deps, task)
   if (!rejection) await readyWorkspace(deps, task)
-  const earlyEnd = rejection ?? (await frozenBy(deps, task))
+  const earlyEnd = rejection ?? (await stoppedBy(deps, task))
   const limitSeconds = limitOf(task.session)
   const clock = startRunClock({ limitSeconds, ranMs: prompt.ran_ms })
   const signal = AbortSignal.any([leased.lost, task.shutdown, stop.signal, clock.signal])
@@ -324,13 +325,17 @@ function rejectionOf({ logCap }: RunDeps, { prompt, row, isResumed }: RunTask): 
 }
 
 /**
- * Returns the end of a run whose payer is frozen. Needed because runtimes of providers spend without a model call of
- * ours.
+ * Returns the end of a run whose key is not valid for work or whose payer is frozen. Needed because runtimes of
+ * providers spend without a model call of ours.
  */
-async function frozenBy({ freezes, keys }: RunDeps, { leased, prompt, row }: RunTask): Promise<NewEvent[] | undefined> {
-  if (!freezes?.isAny) return undefined
+async function stoppedBy(
+  { freezes, keys }: RunDeps,
+  { leased, prompt, row }: RunTask,
+): Promise<NewEvent[] | undefined> {
   const { key_id } = prompt
-  const holder = key_id === null ? undefined : await whileLeased(leased, async () => keys.byId(key_id))
+  const holder = key_id === null ? undefined : await whileLeased(leased, async () => keys.workerById(key_id))
+  if (key_id !== null && !holder) return [unusableKeyEvent]
+  if (!freezes?.isAny) return undefined
   const ownerOfKey = holder && holder.principal !== key_id ? holder.principal : undefined
   const ids = key_id === null ? [] : [key_id, ...(holder?.key.ancestors ?? [])]
   const stop = freezes.stopOf({ keys: ids, owner: row.owner_id || ownerOfKey })

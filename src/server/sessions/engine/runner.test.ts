@@ -161,6 +161,18 @@ test('a session whose log is full rejects further runs with an error', async t =
   assert.deepEqual((await engine.logOf(id)).slice(-1), ['session.error'])
 })
 
+test('H3: a prompt whose key is not valid for work starts no run, on no runtime', async t => {
+  const engine = createEngine(t, { pool })
+  const id = await engine.create()
+  const key = { id: 'key_gone', models: [], isLimited: false, isNarrow: false, expires: false }
+  const body = { parts: [{ type: 'text' as const, text: 'hi' }], model: 'demo', mode: undefined }
+  await engine.rules.prompt(id, body, { caller: { ...masterCaller, key }, idempotency: undefined })
+  engine.runner.wake(id)
+  await engine.runner.settled(id)
+  assert.deepEqual(engine.runs, [])
+  assert.deepEqual(await engine.queueOf(id), ['hi error'])
+})
+
 test('a sweep finds work whose wake-ups were lost', async t => {
   const { counts, parts } = slowRuns()
   const engine = createEngine(t, { pool, parts: parts(5), maxSessions: 2 })

@@ -31,7 +31,7 @@ interface Deps {
   readonly sessions: Pick<SessionStore, 'lock' | 'holds'>
   readonly agents: { find(id: string, owner: string | undefined): Promise<SubagentFacts | undefined> }
   readonly budgets: Pick<BudgetStore, 'find'>
-  readonly keys: Pick<Keys, 'byId'>
+  readonly keys: Pick<Keys, 'workerById'>
   readonly eventLog: Pick<EventLog, 'append'>
   /** Creates a session and queues its prompt inside a transaction. */
   readonly startWithin: Creation['startWithin']
@@ -74,7 +74,7 @@ export function createSubagents(deps: Deps) {
     if (typeof prompt !== 'string' || prompt.trim() === '')
       return 'was not called: prompt must be a text that is not empty'
     const payer = await callerOf(deps, run)
-    if (!payer) return 'was not called: the key of the prompt was revoked or has expired'
+    if (!payer) return 'was not called: the key of the prompt was revoked, has expired or may only read'
     const trace = deps.traceOf({ sessionId: run.session.id, runId: run.runId, toolUseId: call.tool_use_id })
     const caller = trace ? { ...payer, trace } : payer
     const childId = newId('ses')
@@ -191,7 +191,7 @@ async function callerOf({ keys }: Deps, { leased, session, prompt }: CallingRun)
   const { principal, key_id } = prompt
   const base = { principal, role: 'user', ownerScope: session.owner_id } as const
   if (key_id === null) return { ...base, key: undefined }
-  const holder = await whileLeased(leased, async () => keys.byId(key_id))
+  const holder = await whileLeased(leased, async () => keys.workerById(key_id))
   return holder && { ...base, key: holder.key }
 }
 
