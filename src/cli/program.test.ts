@@ -68,6 +68,26 @@ for (const [misuse, args] of misuses) {
   })
 }
 
+test('a usage error names the help of its command', async () => {
+  const { stderr } = await runLine(['keys', 'create', '--colour'])
+  assert.match(stderr, /^error: unknown option '--colour'\n/)
+  assert.ok(stderr.endsWith('Run "switchyard keys create --help" for its usage.\n'))
+})
+
+const jsonMisuses = [
+  [['agents', 'ls', '--colour'], "unknown option '--colour'"],
+  [['run'], "missing required argument 'prompt'"],
+  [['sesions'], "unknown command 'sesions'\n(Did you mean sessions?)"],
+  [['sessions'], 'missing command'],
+] as const
+
+for (const [args, message] of jsonMisuses) {
+  test(`with --json "switchyard ${args.join(' ')}" prints its usage error as one JSON object`, async () => {
+    const { code, stdout, stderr } = await runLine([...args, '--json'])
+    assert.deepEqual([code, stdout, JSON.parse(stderr)], [2, '', { error: { message, code: 'invalid_request' } }])
+  })
+}
+
 const rejections = [
   [400, 2],
   [401, 4],

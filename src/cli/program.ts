@@ -13,6 +13,7 @@ import { addLocalCommands } from './local-commands.ts'
 import { addMemoryCommands } from './memory-commands.ts'
 import { addModelCommands } from './model-commands.ts'
 import { withIds } from './names.ts'
+import type { Sink } from './out.ts'
 import { serviceUrl } from './parse.ts'
 import { addAuditCommands } from './resources/audit.ts'
 import { addBatchCommands } from './resources/batches.ts'
@@ -37,7 +38,8 @@ import { defaultUrl, type GlobalOptions, outOf, type Registry, toolsOf, type Wor
 /** Runs one command line, without the program's name. Returns the exit code; failures are printed, not thrown. */
 export async function runCommandLine(args: readonly string[], world: World): Promise<number> {
   let code: number = exitCodes.ok
-  let isJson = false
+  // Read here as well, since a command line with an error has no parsed options.
+  let isJson = args.includes('--json')
   const registry: Registry = {
     world,
     doing: work => {
@@ -52,16 +54,21 @@ export async function runCommandLine(args: readonly string[], world: World): Pro
     },
   }
   try {
-    await programOf(registry).parseAsync(args, { from: 'user' })
+    await programOf(registry, isJson ? { write: () => undefined } : world.stderr).parseAsync(args, { from: 'user' })
     return code
   } catch (error) {
     return failed(error, { world, isJson })
   }
 }
 
-/** Prints the failure unless commander has printed it. `--help` and `--version` are not failures. */
+/** Prints the failure unless commander has printed it as text. `--help` and `--version` are not failures. */
 function failed(error: unknown, { world, isJson }: { world: World; isJson: boolean }): ExitCode {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return exitCodes.ok
+    const message = error.code === 'commander.help' ? 'missing command' : error.message.replace(/^error: /, '')
+    if (isJson) outOf(world, isJson).failure(message, { message, code: 'invalid_request' })
+    return exitCodes.usage
+  }
   reportFailure(outOf(world, isJson), error)
   return exitCodeOf(error)
 }
@@ -82,12 +89,16 @@ function addUsualNames(command: Command): void {
 /** Returns a command and all commands below it. */
 export const allCommands = (command: Command): Command[] => [command, ...command.commands.flatMap(allCommands)]
 
-/** Returns all commands. */
-export function programOf(registry: Registry): Command {
-  const { stdout, stderr } = registry.world
+/** Returns the words that call a command: `switchyard agents create`. */
+const wordsOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`
+
+/** Returns all commands; `usageErrors` gets the text of those that commander finds. */
+export function programOf(registry: Registry, usageErrors: Sink = registry.world.stderr): Command {
+  const { stdout } = registry.world
   const program = new Command('switchyard')
     .exitOverride()
-    .configureOutput({ writeOut: text => stdout.write(text), writeErr: text => stderr.write(text) })
+    .configureOutput({ writeOut: text => stdout.write(text), writeErr: text => usageErrors.write(text) })
     .configureHelp({ showGlobalOptions: true })
     .description('A self-hosted agent platform: models, agents and durable sessions behind one API.')
     .version(apiVersion)
@@ -131,6 +142,9 @@ export function programOf(registry: Registry): Command {
   addConfigCommands(program, registry)
   addWatchCommands(program, registry)
   addCompletionCommands(program, registry)
-  for (const command of allCommands(program)) addUsualNames(command)
+  for (const command of allCommands(program)) {
+    addUsualNames(command)
+    command.showHelpAfterError(`Run "${wordsOf(command)} --help" for its usage.`)
+  }
   return withExamples(program, ['npm start', 'switchyard run "What files are here?"', 'switchyard sessions ls --json'])
 }
