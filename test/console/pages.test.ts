@@ -59,6 +59,19 @@ test('pages of objects, panels, forms and tabs fit in 390 to 1440 px and at 200 
   assert.deepEqual(await faultsOfAll(page, pagesOfObjects(full)), [])
 })
 
+test('a link from a panel to the panel of another page requests no object of the one kind by the id of the other', async t => {
+  const full = filled ?? (await fill(empty))
+  const { page } = await openConsole(t, { service, path: `/console/teams?open=${full.team}` })
+  const requested: string[] = []
+  page.on('request', request => requested.push(new URL(request.url()).pathname))
+  await page.getByRole('complementary', { name: 'Data' }).getByRole('link', { name: 'Budget' }).click()
+  await page.getByRole('complementary', { name: 'Budget of team' }).getByText('Calls in flight').waitFor()
+  assert.deepEqual(
+    requested.filter(path => path.startsWith('/api/teams/team%2F')),
+    [],
+  )
+})
+
 test('the key of a user finds no page of administrators in the menu, and none is loaded at its address', async t => {
   const { page } = await openConsole(t, { service })
   const all = await pagesOfMenu(page)

@@ -1,4 +1,4 @@
-import { useLocation, useNavigate } from '@tanstack/react-router'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback } from 'react'
 
 /** Parameters of the address after `?`, all as text. */
@@ -22,13 +22,14 @@ interface SetOptions {
 
 /**
  * Returns parameters of the address and a function that changes some of them: filters, tabs and selections, so that a
- * reload, "back" and a copied link give the same view. Undefined removes a parameter.
+ * reload, "back" and a copied link give the same view. Undefined removes a parameter. The parameters are those of the page
+ * that is shown: the location has those of the next page while its code is still loading.
  */
 export function useAddress<Name extends string>(): [
   Readonly<Partial<Record<Name, string>>>,
   (changes: Readonly<Partial<Record<Name, string | undefined>>>, options?: SetOptions) => void,
 ] {
-  const current: object = useLocation().search
+  const current: object = useSearch({ strict: false })
   const navigate = useNavigate()
   const set = useCallback(
     (changes: Readonly<Partial<Record<Name, string | undefined>>>, { isStep = false }: SetOptions = {}) => {
