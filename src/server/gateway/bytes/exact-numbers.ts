@@ -22,10 +22,14 @@ function exact(_key: string, value: unknown, { source }: { readonly source?: str
   return typeof value === 'number' && source !== undefined && source !== String(value) ? rawJSON(source) : value
 }
 
-/** Returns the input of a tool call, with its numbers in their own spelling; undefined if the text is not an object. */
+/**
+ * Returns the input of a tool call, with its numbers in their own spelling; undefined if the text is not an object. Some
+ * models write the object as a JSON string.
+ */
 export function toolInputIn(text: string): Json | undefined {
   const value = orElse(parseExact, text, undefined)
-  return isObject(value) ? value : undefined
+  const inner = typeof value === 'string' ? orElse(parseExact, value, undefined) : value
+  return isObject(inner) ? inner : undefined
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> => isRecord(value) && !isRawJSON(value)

@@ -15,6 +15,7 @@ import { withClaudeSchema } from './claude-schema.ts'
 import { withClientTools } from './client-tools.ts'
 import type { CanonicalRequest } from './codec.ts'
 import { type Degradation, inOwnNames, type OwnNames } from './degradations.ts'
+import { withAnsweredCalls, withObjectInputs } from './normal-calls.ts'
 import {
   type StepOptions,
   withImageTypes,
@@ -51,7 +52,9 @@ const steps: readonly Step[] = [
   withLeastThinking,
   withoutForeignThinking,
   withPossibleThinking,
+  withObjectInputs,
   withMatchedCalls,
+  withAnsweredCalls,
   withToolsOfHistory,
   withTrimmedPrefill,
   withUserTurnAtEnd,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isRecord, type Json, recordOf, textOf } from '../../../platform/json.ts'
+import { toolInputIn } from '../../bytes/exact-numbers.ts'
 import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext } from '../../core/codec.ts'
 import { storeCallSignature } from '../shared/call-signatures.ts'
@@ -12,6 +13,8 @@ interface ToolCall {
   /** Arguments received before block_start. */
   buffered: string
   readonly depth: JsonDepth
+  /** True for arguments in a JSON string, as some models write them. They are passed on when complete. */
+  isQuoted: boolean
   state: 'pending' | 'open' | 'closed'
   /** Gemini's signature of the call, which the next request must contain. */
   signature: string
@@ -70,7 +73,12 @@ export class ToolCalls {
 
   /** Ends the input. Calls that still have no id start with a generated one. */
   finish(events: UpstreamEvent[]): void {
-    for (const call of this.#calls) if (call.state === 'pending' && call.name !== '') this.#start(call, events)
+    for (const call of this.#calls) {
+      if (call.state === 'pending' && call.name !== '') this.#start(call, events)
+      if (call.state === 'open' && call.isQuoted)
+        events.push({ type: 'block_delta', key: call.key, text: unquoted(call) })
+      call.isQuoted = false
+    }
   }
 
   #readPart(part: Part, events: UpstreamEvent[]): void {
@@ -104,6 +112,7 @@ export class ToolCalls {
       name: '',
       buffered: '',
       depth: new JsonDepth(),
+      isQuoted: false,
       state: 'pending',
       signature: '',
       clientId: undefined,
@@ -121,8 +130,9 @@ export class ToolCalls {
     }
     // Some upstreams send null instead of no arguments.
     if (!call.depth.hasBegun && text.trim() === 'null') return
-    call.depth.push(text)
-    if (call.state === 'open') events.push({ type: 'block_delta', key: call.key, text })
+    call.isQuoted ||= !call.depth.hasBegun && call.buffered === '' && text.trimStart().startsWith('"')
+    if (!call.isQuoted) call.depth.push(text)
+    if (call.state === 'open' && !call.isQuoted) events.push({ type: 'block_delta', key: call.key, text })
     else call.buffered += text
   }
 
@@ -133,6 +143,7 @@ export class ToolCalls {
     call.clientId = id
     this.#openCount++
     events.push({ type: 'block_start', key, block: { type: 'tool_use', id, name } })
+    if (call.isQuoted) return
     if (buffered !== '') events.push({ type: 'block_delta', key, text: buffered })
     call.buffered = ''
     this.#storeSignature(call)
@@ -164,6 +175,12 @@ function isAnother(call: ToolCall, { id, name, arguments: text }: Part): boolean
   if (name === '' || call.name === '' || (id !== '' && id === call.id)) return false
   const isComplete = call.depth.isComplete
   return id !== '' && call.id !== '' ? isComplete || name !== call.name : isComplete && text.trim() !== ''
+}
+
+/** Returns the object in quoted arguments; the arguments unchanged if they contain none. */
+function unquoted({ buffered }: ToolCall): string {
+  const input = toolInputIn(buffered)
+  return input ? JSON.stringify(input) : buffered
 }
 
 function partOf(entry: Json): Part {
