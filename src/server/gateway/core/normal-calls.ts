@@ -21,7 +21,7 @@ export function withObjectInputs(request: CanonicalRequest, { survey, note }: St
 }
 
 /**
- * Adds a result to each tool call that has none although the user went on, as after an interruption: all providers
+ * Adds a result to each tool call without one before a later turn of the user, as after an interruption: all providers
  * reject a call without a result. Calls at the end of the conversation are left alone.
  */
 export function withAnsweredCalls(request: CanonicalRequest, { survey, note }: StepOptions): CanonicalRequest {

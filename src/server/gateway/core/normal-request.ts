@@ -10,6 +10,7 @@ import {
   withLeastThinking,
   withPossibleChoice,
 } from './answer-settings.ts'
+import { withCacheMarks } from './cache-marks.ts'
 import type { Target } from './call.ts'
 import { withClaudeSchema } from './claude-schema.ts'
 import { withClientTools } from './client-tools.ts'
@@ -61,6 +62,7 @@ const steps: readonly Step[] = [
   withImageTypes,
   withClaudeSchema,
   withCacheBreakpoints,
+  withCacheMarks,
   withinAnswerLimit,
   withinSamplingRanges,
 ]

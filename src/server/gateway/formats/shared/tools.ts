@@ -72,7 +72,9 @@ export const toolReferenceText = (block: Json): string => `Tool found: ${textOf(
 
 /** Returns a schema of parameters with type object, which Anthropic's format requires. */
 export const objectSchema = (parameters: unknown): Json =>
-  isRecord(parameters) ? { type: 'object', ...parameters } : { type: 'object', properties: {} }
+  isRecord(parameters)
+    ? { type: 'object', ...parameters, ...(parameters['properties'] === null && { properties: {} }) }
+    : { type: 'object', properties: {} }
 
 /** Returns the description of a custom tool, including the grammar of its input. */
 export function customDescription(description: unknown, grammar: Json): string {
