@@ -160,3 +160,43 @@ test('P39: an upstream’s error is in the client’s format with its status and
   await other.stop()
   await failing.stop()
 })
+
+test('P33: vectors that OpenAI sends in another order belong to their texts', async () => {
+  upstream.answerOnce(
+    say({
+      data: [
+        { index: 1, embedding: [2] },
+        { index: 0, embedding: [1] },
+      ],
+    }),
+  )
+  const { value } = await call<{ embeddings: unknown }>('/v1beta/models/openai:batchEmbedContents', {
+    requests: ['a', 'b'].map(text => ({ content: { parts: [{ text }] } })),
+  })
+  assert.deepEqual(value.embeddings, [{ values: [1] }, { values: [2] }])
+})
+
+test('P33: an upstream that leaves out a vector fails the call', async () => {
+  upstream.answerOnce(say({ embeddings: [{ values: [1] }] }))
+  const response = await app.post({ model: 'gemini', input: ['a', 'b'] }, { path: '/v1/embeddings' })
+  const { error } = (await response.json()) as { error: { message: string } }
+  assert.equal(response.status, 502)
+  assert.match(error.message, /returned 1 embeddings for 2 texts/)
+})
+
+test('P33: vectors are base64 where the client wants that and the server ignores it, and unchanged otherwise', async () => {
+  const vector = [1.5, -2]
+  const given = JSON.stringify({
+    object: 'list',
+    data: [{ object: 'embedding', embedding: vector, index: 0 }],
+    model: 'm',
+  })
+  const answerTo = async (body: object) => {
+    upstream.answerOnce({ body: given })
+    return (await app.post({ model: 'openai', input: 'a', ...body }, { path: '/v1/embeddings' })).text()
+  }
+  const { data } = JSON.parse(await answerTo({ encoding_format: 'base64' })) as List
+  const bytes = Buffer.from(String(data[0]?.embedding), 'base64')
+  assert.deepEqual([...new Float32Array(new Uint8Array(bytes).buffer)], vector)
+  for (const body of [{}, { encoding_format: 'float' }, { user: 'base64' }]) assert.equal(await answerTo(body), given)
+})

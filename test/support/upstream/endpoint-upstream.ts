@@ -52,6 +52,14 @@ export async function startEndpointUpstream() {
     answer(given: NextAnswer | ((request: GotRequest) => NextAnswer)) {
       next = typeof given === 'function' ? given : () => given
     },
+    /** Answers the next request with `given`, and later ones as before. */
+    answerOnce(given: NextAnswer) {
+      const before = next
+      next = () => {
+        next = before
+        return given
+      }
+    },
     /** Requests for that address are answered while their bodies may still be coming, and are not recorded. */
     answerAtFirstByteOf(url: string) {
       early = url

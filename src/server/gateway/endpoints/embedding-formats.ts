@@ -1,6 +1,6 @@
 import { isOpenAiFormat, protocols } from '../../config/protocols.ts'
 import { invalid } from '../../platform/errors.ts'
-import { countOf, isAbsent, type Json, listOf, recordOf, recordsOf } from '../../platform/json.ts'
+import { countOf, isAbsent, type Json, jsonOr, listOf, recordOf, recordsOf } from '../../platform/json.ts'
 import { baseModelOf, type CallKind, type DeployedModel, type Target } from '../core/call.ts'
 import { embeddingTokensOf } from '../tokens/stated-usage.ts'
 import { tokenCount } from '../tokens/token-counts.ts'
@@ -47,11 +47,29 @@ const openAiClient: Client = {
     data: vectors.map((vector, index) => ({
       object: 'embedding',
       index,
-      embedding: isBase64 ? Buffer.from(new Float32Array(vector).buffer).toString('base64') : vector,
+      embedding: isBase64 ? inBase64(vector) : vector,
     })),
     model,
     usage: { prompt_tokens: tokens, total_tokens: tokens },
   }),
+}
+
+const inBase64 = (vector: readonly number[]): string => Buffer.from(new Float32Array(vector).buffer).toString('base64')
+
+const vectorStart = /"embedding"\s*:\s*\[/
+
+/**
+ * Returns an answer in OpenAI's format in the encoding that the request wants: some servers ignore `base64`, which
+ * OpenAI's clients request by default, and those clients then decode wrong vectors without an error.
+ */
+export function inRequestedEncoding(request: Buffer, answer: Buffer): Buffer {
+  if (!request.includes('"base64"') || !vectorStart.test(answer.toString('latin1', 0, 4_096))) return answer
+  const parsed = recordOf(jsonOr(answer.toString('utf8'), undefined))
+  if (recordOf(jsonOr(request.toString('utf8'), undefined))['encoding_format'] !== 'base64') return answer
+  const data = recordsOf(parsed['data']).map(item =>
+    Array.isArray(item['embedding']) ? { ...item, embedding: inBase64(vectorOf(item['embedding'])) } : item,
+  )
+  return Buffer.from(JSON.stringify({ ...parsed, data }))
 }
 
 const googleClient = (isBatch: boolean): Client => ({
@@ -101,12 +119,18 @@ interface Upstream {
 
 const vectorOf = (value: unknown): readonly number[] => listOf(value).filter(each => typeof each === 'number')
 
+/** Returns the items in the order of the texts: an item names its text by `index`, and servers may answer in any order. */
+const inOrder = (items: readonly Json[]): readonly Json[] =>
+  items.every(({ index }) => countOf(index) !== undefined)
+    ? items.toSorted((one, other) => Number(one['index']) - Number(other['index']))
+    : items
+
 const openAi: Upstream = {
   requests: ({ texts, dimensions }, { upstreamModel: model }) => [
     { path: '/embeddings', body: { model, input: texts, ...(dimensions && { dimensions }) } },
   ],
   read: ({ data, usage }) => ({
-    vectors: recordsOf(data).map(({ embedding }) => vectorOf(embedding)),
+    vectors: inOrder(recordsOf(data)).map(({ embedding }) => vectorOf(embedding)),
     tokens: embeddingTokensOf(usage),
   }),
 }

@@ -46,6 +46,10 @@ export function createEmbeddingsAdapter({ kind, send }: Options): FormatAdapter 
       if (read.vectors.length === 0) throw upstreamFault(attempt, 'returned a response without embeddings')
       parts.push(read)
     }
+    const count = parts.reduce((sum, { vectors }) => sum + vectors.length, 0)
+    // A client would take the vector of one text for that of another.
+    if (count !== request.texts.length)
+      throw upstreamFault(attempt, `returned ${count} embeddings for ${request.texts.length} texts`)
     return answer(attempt, sink, { parts, write: embedded => client.write(embedded, request, attempt.parsed.model) })
   }
 }

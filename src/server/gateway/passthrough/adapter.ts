@@ -82,7 +82,7 @@ class PassthroughReader implements AnswerReader {
     const isCount = attempt.call.kind === 'count_tokens'
     return {
       headers: head.headers,
-      body: (isCount && format.translateCount?.(body)) || body,
+      body: (isCount && format.translateCount?.(body)) || format.translateAnswer?.(attempt.call, body) || body,
       counts: () => ({
         ...counted(format, attempt, format.readAnswer(body)),
         ...(degraded.length > 0 && { degraded }),

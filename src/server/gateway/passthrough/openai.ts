@@ -3,6 +3,7 @@ import { sseFrame } from '../../../contract/sse.ts'
 import { type Json, listOf, recordOf, recordsOf } from '../../platform/json.ts'
 import { joined } from '../bytes/body-edit.ts'
 import { baseModelOf } from '../core/call.ts'
+import { inRequestedEncoding } from '../endpoints/embedding-formats.ts'
 import { estimateInputOf } from '../tokens/count-tokens.ts'
 import { chatUsageIn, embeddingTokensOf, responsesUsageIn } from '../tokens/stated-usage.ts'
 import { noTokens } from '../tokens/token-counts.ts'
@@ -123,6 +124,7 @@ export const openAiEmbeddings: PassthroughFormat = {
   createTap: createChatTap,
   declines: () => false,
   failure: openAiChat.failure,
+  translateAnswer: ({ body: request }, answer) => inRequestedEncoding(request, answer),
   readAnswer(body) {
     const tokens = embeddingTokensOf(recordOf(readJson(body))['usage'])
     return { usage: { ...noTokens, input_tokens: tokens ?? 0, estimated: tokens === undefined }, stopReason: undefined }

@@ -87,6 +87,8 @@ export interface PassthroughFormat {
   errorBody(failure: ClientError): Buffer
   /** Converts an upstream's error body into the client's format; absent where all upstreams use it. */
   translateError?(body: Buffer, failure: { readonly status: number; readonly requestId: string }): Buffer
+  /** Repairs an answer that differs from what the request wants; absent where all upstreams answer as requested. */
+  translateAnswer?(call: Pick<Call, 'body'>, answer: Buffer): Buffer
   /** Converts a token count into the client's format; absent where all upstreams use it. */
   translateCount?(body: Buffer): Buffer
   /** Content type of a stream, where it is not server-sent events. */
