@@ -14,7 +14,7 @@ test('an error belongs to the field at the start of its message', () => {
   assert.equal(at('models[0] must not be blank'), 'models')
   assert.equal(at('params.model is required'), 'params.model')
   assert.equal(at('params.api_base: 10.0.0.5:8000 is not a public address'), 'params')
-  assert.equal(at('forbidden: max_budget exceeds the limit of your own key (5.00 USD)', 403), 'max_budget')
+  assert.equal(at('max_budget exceeds the limit of your own key', 403), 'max_budget')
 })
 
 test('other errors belong to the form', () => {

@@ -22,8 +22,6 @@ export function formErrorOf<Field extends string>(error: unknown, fields: readon
   }
 }
 
-/** True if the message begins with the field, also as `forbidden: max_budget exceeds ...` and `models[0] ...`. */
-export function isAbout(message: string, field: string): boolean {
-  const text = message.replace(/^forbidden: /, '')
-  return text.startsWith(field) && /^(?![a-zA-Z0-9_])/.test(text.slice(field.length))
-}
+/** True if the message begins with the field, also as `models[0] ...`. */
+export const isAbout = (message: string, field: string): boolean =>
+  message.startsWith(field) && /^(?![a-zA-Z0-9_])/.test(message.slice(field.length))

@@ -30,7 +30,8 @@ export function ImportAgent({ onClose, onMade }: Props) {
     setProblem(undefined)
     if (!chosen) return
     const read = fileIn(await chosen.text())
-    if (read === undefined) return setProblem('This is no exported agent: a JSON file with the format switchyard.agent')
+    if (read === undefined)
+      return setProblem('The file is not an exported agent. Choose a JSON file that “Export agent” wrote')
     setFile(read)
     setName(read.agent.name)
     if (ownOwner === null && read.agent.owner_id !== null) setOwner(read.agent.owner_id)

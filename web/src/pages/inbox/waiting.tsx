@@ -37,7 +37,7 @@ export function Waiting({ agent, open, agents, onClear }: Props) {
   if (approvals.length === 0 && agent !== undefined) return <NoMatch what="approvals" onClear={onClear} />
   if (approvals.length === 0) {
     return (
-      <Empty title="No approval waits" link={<Link to="/console/agents">Open agents</Link>}>
+      <Empty title="No pending approvals" link={<Link to="/console/agents">Open agents</Link>}>
         When an agent calls a tool whose policy is “ask”, the call waits here until a person approves or denies it.
       </Empty>
     )

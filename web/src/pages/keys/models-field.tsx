@@ -18,7 +18,7 @@ export function ModelsField({ draft, set, errorAt }: FieldsProps) {
     <Stack gap={4}>
       <TagsInput
         label="Models"
-        description="Names, or a beginning and a star such as anthropic/*. Empty: every model, also later ones"
+        description="Names, or a prefix and a star, such as anthropic/*. Empty: every model, also later ones"
         placeholder={draft.models.length === 0 ? 'every model' : ''}
         data={[...providers, ...(names ?? [])]}
         limit={50}

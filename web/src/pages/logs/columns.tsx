@@ -33,7 +33,13 @@ export const callerOf = ({ key_id: id, principal }: UsageCall, names: Names): st
 
 export const columnsWith = (names: Names): readonly Column<UsageCall>[] => [
   { key: 'time', title: 'Time', width: '64px', cell: ({ created_at }) => <Time at={created_at} /> },
-  { key: 'state', title: 'Outcome', width: 'minmax(130px, 1fr)', cell: call => <CallState call={call} /> },
+  {
+    key: 'state',
+    title: 'Outcome',
+    width: 'minmax(130px, 1fr)',
+    isMain: true,
+    cell: call => <CallState call={call} />,
+  },
   { key: 'model', title: 'Model', width: 'minmax(120px, 1.4fr)', cell: ({ model }) => <SafeText text={model} /> },
   {
     key: 'key',

@@ -56,7 +56,8 @@ export function Login({ server }: { readonly server: McpServer }) {
   return (
     <div>
       <Text size="sm" mb="xs">
-        Each person uses this server with an own account. Your calls need your login; it applies to {principal} only.
+        Each person uses this server with a separate account. Your calls need your login; it applies to {principal}{' '}
+        only.
       </Text>
       <Group gap="sm">
         <Button onClick={() => begin.mutate()} loading={begin.isPending}>

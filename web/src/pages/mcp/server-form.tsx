@@ -96,7 +96,7 @@ export function ServerForm({ server, onClose, onSaved }: Props) {
           {draft.approval === 'some' && (
             <TextInput
               label="Tools that need approval"
-              description="Names with commas between them"
+              description="Names, separated by commas"
               value={draft.approvalTools}
               onChange={({ currentTarget }) => set({ approvalTools: currentTarget.value })}
               error={problem.at('require_approval')}
@@ -135,7 +135,7 @@ function Credential({ draft, set, at, isStored }: CredentialProps) {
       <>
         <TextInput
           label="Client id"
-          description={isOptional ? 'Only if the authorization server registers no clients itself' : hint}
+          description={isOptional ? 'Only if the authorization server does not register clients itself' : hint}
           value={draft.clientId}
           onChange={({ currentTarget }) => set({ clientId: currentTarget.value })}
           error={at('credentials.client_id')}
@@ -150,7 +150,7 @@ function Credential({ draft, set, at, isStored }: CredentialProps) {
         />
         <TextInput
           label="Scopes"
-          description="With spaces between them; those of the server by default"
+          description="Separated by spaces. Empty: the scopes that the server names"
           value={draft.scopes}
           onChange={({ currentTarget }) => set({ scopes: currentTarget.value })}
           error={at('credentials.scopes')}

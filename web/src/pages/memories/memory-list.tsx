@@ -49,7 +49,7 @@ export function MemoryList({ agentId, filtering, open, onOpen, onCreate }: Props
     <NoMatch what="memories" onClear={filtering.clear} />
   ) : (
     <Empty
-      title="This agent remembers nothing yet"
+      title="This agent has no memories yet"
       action={<Button onClick={onCreate}>Add memory</Button>}
       link={<a href="/docs#tag/memories">How memories work</a>}
     >

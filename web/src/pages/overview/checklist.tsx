@@ -14,7 +14,7 @@ const titles: Readonly<Record<StepName, string>> = {
   agent: 'Create an agent',
   session: 'Run it',
   key: 'Connect your tools',
-  webhook: 'Start it from outside',
+  webhook: 'Start it from another program',
 }
 
 /** The steps from an empty service to a running agent. Each can be skipped. */

@@ -15,7 +15,7 @@ export function NeedsYou({ approvals: { pending, oldest } }: { readonly approval
   return (
     <Card
       title={mayChange ? 'Needs you' : 'Waiting for approval'}
-      quiet={pending === 0 ? 'No approval waits.' : undefined}
+      quiet={pending === 0 ? 'No pending approvals.' : undefined}
       beside={
         pending > 0 && (
           <Anchor component={Link} to="/console/inbox" size="sm">

@@ -98,7 +98,7 @@ export function SettingsFields({ form, format, edit }: Props) {
       />
       <JsonText
         label="Other fields"
-        description="Joined into the request: stop sequences, the choice of a tool, and others of this format"
+        description="A JSON object, added to the request: stop sequences, tool choice and other fields of this format"
         value={form.others}
         onChange={others => edit({ others })}
         problem={problems.others}

@@ -24,7 +24,7 @@ export function RunTimes({ runs, timezone }: { readonly runs: readonly string[];
   if (runs.length === 0) {
     return (
       <Text size="sm" c="dimmed">
-        This pattern is never due again.
+        This pattern never fires again.
       </Text>
     )
   }

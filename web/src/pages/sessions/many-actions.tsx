@@ -84,7 +84,7 @@ export function ManyActions({ rows, selected, onDone }: Props) {
         isOpen={question === 'stop'}
         onClose={close}
         question={`Stop ${what}?`}
-        consequence="What runs is interrupted, and prompts queued behind it are cancelled. Logs and files stay."
+        consequence="Running prompts are interrupted, and queued prompts are cancelled. Logs and files stay."
         action={`Stop ${what}`}
         run={() => each(session_id => client.controls.stop({ body: { session_id, reason: 'stopped in the console' } }))}
       />
@@ -92,7 +92,7 @@ export function ManyActions({ rows, selected, onDone }: Props) {
         isOpen={question === 'delete'}
         onClose={close}
         question={`Delete ${what}?`}
-        consequence="What runs is stopped, the sandboxes are removed, and logs and files are erased after 7 days."
+        consequence="Running prompts are stopped and sandboxes removed. Logs and files are erased after 7 days."
         action={`Delete ${what}`}
         run={() => each(session_id => client.sessions.remove({ params: { session_id } }))}
       />

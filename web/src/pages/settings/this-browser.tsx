@@ -35,7 +35,7 @@ export function ThisBrowser() {
           ['Role', me.role === 'admin' ? 'administrator' : 'user'],
           ['Key', me.key_id ?? (me.is_authentication_off ? undefined : 'master key')],
           [
-            'Kept',
+            'Key stored',
             me.is_authentication_off
               ? undefined
               : isTabOnly

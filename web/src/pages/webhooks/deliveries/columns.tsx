@@ -37,6 +37,7 @@ const all = (nameOfAgent: Options['nameOfAgent']): readonly Column<Delivery>[] =
     key: 'event',
     title: 'Event',
     width: 'minmax(110px, 1fr)',
+    isMain: true,
     cell: ({ event }) => (event === null ? <span className="soft">no name</span> : <SafeText text={event} />),
   },
   {

@@ -155,8 +155,8 @@ function Replay({ delivery }: { readonly delivery: DeliveryDetail }) {
         Deliver again
       </Title>
       <Text size="sm" c="dimmed" mb="xs">
-        A replay has a new id and is linked to this delivery. It runs under your key, with the settings of now. When the
-        sender delivers this id again, the service answers duplicate for 7 days and starts nothing.
+        A replay has a new id and is linked to this delivery. It runs under your key, with the current settings. When
+        the sender delivers this id again, the service answers duplicate for 7 days and starts nothing.
       </Text>
       <Button
         variant="default"

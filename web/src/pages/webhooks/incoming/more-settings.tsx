@@ -32,7 +32,7 @@ export function MoreSettings({ draft, set }: Props) {
           />
           <TextInput
             label="Header with the delivery id"
-            description="Instead of the known ones, such as webhook-id and x-request-id"
+            description="Replaces the default headers, such as webhook-id and x-request-id"
             value={draft.idHeader}
             onChange={({ currentTarget }) => set({ idHeader: currentTarget.value })}
           />

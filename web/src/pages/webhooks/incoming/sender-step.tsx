@@ -133,7 +133,7 @@ function CustomSignature({ signature, onChange }: SignatureProps) {
       />
       <TextInput
         label="Header with the time"
-        description="If the signature covers a time: it is then accepted for 300 s and once"
+        description="If the signature covers a time. The service then accepts a delivery once, within 300 s"
         value={signature.timestamp_header ?? ''}
         onChange={({ currentTarget }) => set({ timestamp_header: currentTarget.value })}
       />
@@ -150,7 +150,7 @@ function CustomSignature({ signature, onChange }: SignatureProps) {
           label="Equal bodies"
           data={[
             { value: 'none', label: 'Are separate deliveries' },
-            { value: 'body', label: 'Are accepted once in 7 days' },
+            { value: 'body', label: 'Are accepted once within 7 days' },
           ]}
           value={signature.dedupe ?? 'none'}
           onChange={dedupe => dedupe && set({ dedupe: dedupe as 'none' | 'body' })}

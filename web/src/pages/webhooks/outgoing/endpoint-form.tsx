@@ -116,7 +116,7 @@ function EndpointForm({ title, action, endpoint, save, onClose }: FormProps) {
         <Stack gap="md">
           <TextInput
             label="Address"
-            description="With https and public; others must be in outbound.allow of the configuration"
+            description="A public address with https. Others must be in outbound.allow of the configuration"
             placeholder="https://hooks.example.com/switchyard"
             value={draft.url}
             onChange={({ currentTarget }) => set({ url: currentTarget.value })}

@@ -17,7 +17,7 @@ export function SessionBudget({ session }: { readonly session: SessionSummary })
   if (!budget) {
     return (
       <p className="soft">
-        No own budget; those of the key, the owner and the agent apply.{' '}
+        No separate budget. The budgets of the key, the owner and the agent apply.{' '}
         {isAdmin && (
           <Link to="/console/budgets" search={{ create: `session/${session.id}` }}>
             Set a budget
