@@ -321,7 +321,9 @@ test('M7, S04, S42: without a master key this machine is let in; a foreign Host,
   for (const headers of foreign) {
     const answer = await send(unlocked, 'GET /api/agents', { headers })
     assert.equal(answer.status, 403, JSON.stringify(headers))
-    assert.deepEqual(answer.json(), { error: { type: 'gateway_error', message: 'forbidden' } })
+    const message =
+      'without a master key only programs of this machine and pages of this service may call it; set GATEWAY_MASTER_KEY'
+    assert.deepEqual(answer.json(), { error: { type: 'gateway_error', message } })
     assert.equal((await send(unlocked, 'POST /session', { headers, body: {} })).status, 403)
     assert.equal((await send(unlocked, 'POST /session/ses_1/abort', { headers })).status, 403)
     assert.equal((await send(unlocked, 'GET /event', { headers })).status, 403)

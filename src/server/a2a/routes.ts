@@ -7,6 +7,7 @@ import type { Authenticate } from '../http/auth.ts'
 import { bind, type Meta, routeSchema } from '../http/bind.ts'
 import { type Caller, masterCaller } from '../http/caller.ts'
 import { fastifyPath } from '../http/paths.ts'
+import { notForPrograms } from '../http/reach.ts'
 import type { WriteTurns } from '../http/write-turns.ts'
 import { AppError } from '../platform/errors.ts'
 import { callOf, versionOf } from './call.ts'
@@ -128,7 +129,7 @@ function serveCard(app: FastifyInstance, { agents, authenticate, publicUrl }: De
       if (request.url.includes('%00')) throw new AppError('invalid_request', 'request path contains a NUL character')
       if (await isPublic(idOf(request))) request.caller = masterCaller
       else request.caller = await authenticate(request.raw, 'key')
-      if (request.caller.behalf) throw new AppError('forbidden', 'forbidden')
+      if (request.caller.behalf) throw notForPrograms()
     },
     async handler(request: FastifyRequest, reply: FastifyReply) {
       const agent = await servedAgent(agents, idOf(request), request.caller)

@@ -44,7 +44,7 @@ export function createBudgetSettings({ pool, store, audit }: Deps) {
     if ((scope === 'owner' || scope === 'team') && isNarrow(caller))
       throw new AppError(
         'forbidden',
-        `forbidden: only an admin without limits may set the budget of ${scope === 'owner' ? 'an owner' : 'a team'}`,
+        `only an admin without limits may set the budget of ${scope === 'owner' ? 'an owner' : 'a team'}`,
       )
   }
 

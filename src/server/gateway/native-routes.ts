@@ -4,7 +4,7 @@ import { messageRoutes } from '../../contract/messages.ts'
 import { type NativeProvider, nativeProviders, nativeRoutes } from '../../contract/native.ts'
 import type { Route } from '../../contract/route.ts'
 import { receivedDecodedBody } from '../http/decoded-body.ts'
-import { receivedBody } from '../http/receive-body.ts'
+import { bodyTooLarge, receivedBody } from '../http/receive-body.ts'
 import { noSuchPath, pathOf } from '../http/unknown-path.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import type { BedrockKind, Call } from './core/call.ts'
@@ -157,7 +157,7 @@ async function bodyOf(request: IncomingMessage, limit: number, isSigned: boolean
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
   if (encoding === undefined && Number(length ?? 0) === 0) return null
   if (isSigned) return receivedBody(request, callLimit)
-  if (Number(length ?? 0) > limit) throw tooLarge()
+  if (Number(length ?? 0) > limit) throw bodyTooLarge(limit)
   return bounded(request, limit)
 }
 
@@ -166,9 +166,7 @@ async function* bounded(request: IncomingMessage, limit: number): AsyncGenerator
   let size = 0
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > limit) throw tooLarge()
+    if (size > limit) throw bodyTooLarge(limit)
     yield chunk
   }
 }
-
-const tooLarge = (): AppError => new AppError('payload_too_large', 'request body is larger than this operation allows')

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { openAiRoutes } from '../../contract/openai.ts'
 import { endpointRoutes } from '../../contract/openai-endpoints.ts'
-import { AppError } from '../platform/errors.ts'
+import { bodyTooLarge } from '../http/receive-body.ts'
 import { editTopLevel } from './bytes/body-edit.ts'
 import { keysOf, ownMembers } from './bytes/json-members.ts'
 import type { CallKind } from './core/call.ts'
@@ -70,8 +70,8 @@ function serveAzure(app: FastifyInstance, gatewayOf: GatewayOf, routes: readonly
     if (!method) return void reply.callNotFound()
     const model = path.slice(0, -method.end.length)
     const { kind, route } = method
-    if (received.body.length > (route.bodyLimit ?? 0))
-      throw new AppError('payload_too_large', 'request body is larger than this operation allows')
+    const limit = route.bodyLimit ?? 0
+    if (received.body.length > limit) throw bodyTooLarge(limit)
     if (route.consumes) return method.answer(received, reply, { kind, address: { model, stream: false } })
     return method.answer({ ...received, body: withModel(received.body, model) }, reply, { kind })
   })

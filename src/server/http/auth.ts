@@ -28,6 +28,11 @@ interface Options {
   readonly assigned?: (request: IncomingMessage) => Caller | undefined
 }
 
+const withoutMasterKey =
+  'without a master key only programs of this machine and pages of this service may call it; set GATEWAY_MASTER_KEY'
+const fromAnotherPage =
+  'another page sent a cookie or password of this service; send the key as Authorization: Bearer, or use a page of the service'
+
 /**
  * Authenticates against the master key, then virtual keys. Interface: Authentication; order of headers: security S01.
  */
@@ -37,7 +42,7 @@ export function createAuthenticate(options: Options): Authenticate {
     (await redeemTicket(presented.ticket, presented.sessionId)) ?? check(undefined, request)
   const unauthenticated = (request: IncomingMessage): Caller => {
     const isOurs = isFromOwnPage(request) && (insecureNoAuth || isLocalRequest(request))
-    if (!isOurs) throw new AppError('forbidden', 'forbidden')
+    if (!isOurs) throw new AppError('forbidden', withoutMasterKey)
     return masterCaller
   }
   return (request, access) => {
@@ -45,7 +50,7 @@ export function createAuthenticate(options: Options): Authenticate {
     if (assigned) return assigned
     if (!checkKey) return unauthenticated(request)
     const { key, ticket, sentBy } = presentedBy(request, access, cookie)
-    if (sentBy !== 'client' && !isFromOwnPage(request)) throw new AppError('forbidden', 'forbidden')
+    if (sentBy !== 'client' && !isFromOwnPage(request)) throw new AppError('forbidden', fromAnotherPage)
     if (sentBy === 'cookie' && request.method !== 'GET' && !isDeliberate(request))
       throw new AppError('forbidden', `a request with a cookie needs the header ${consoleHeader}: 1 and its own origin`)
     return ticket ? ticketHolder(checkKey, ticket, request) : checkKey(key, request)

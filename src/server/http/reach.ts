@@ -10,8 +10,13 @@ export const isNarrow = ({ ownerScope, key }: Pick<Caller, 'key' | 'ownerScope'>
  * the limits of the key.
  */
 export function rejectNarrow({ caller }: Pick<By, 'caller'>): void {
-  if (isNarrow(caller)) throw new AppError('forbidden', 'forbidden')
+  if (isNarrow(caller))
+    throw new AppError('forbidden', 'this key has an owner, a list of models or a limit; use an admin key without them')
 }
+
+/** Error for a call with the key that the program of a session has. */
+export const notForPrograms = (): AppError =>
+  new AppError('forbidden', 'programs of a session may not use this operation; use a key of your own')
 
 /**
  * Returns the value of `run_as_key_id` for work that this caller sets up. Null, which means no limits and no expiry,

@@ -50,7 +50,8 @@ const tooLong = [
 
 for (const [name, send, headers] of tooLong) {
   test(`a body that is too large is rejected once: one that ${name}`, async () => {
-    await assert.rejects(received(send, headers), { code: 'payload_too_large' })
+    const message = 'request body exceeds 10 bytes, the limit of this operation'
+    await assert.rejects(received(send, headers), { code: 'payload_too_large', message })
   })
 }
 

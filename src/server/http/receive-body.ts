@@ -12,7 +12,7 @@ const nothing = Buffer.alloc(0)
  */
 export function receiveBody(request: IncomingMessage, limit: number, done: Done): void {
   if (Number(request.headers['content-length'] ?? 0) > limit) {
-    done(tooLarge(), nothing)
+    done(bodyTooLarge(limit), nothing)
     return
   }
   const chunks: Buffer[] = []
@@ -27,7 +27,7 @@ export function receiveBody(request: IncomingMessage, limit: number, done: Done)
   request.on('data', (chunk: Buffer) => {
     size += chunk.length
     if (isOver) return
-    if (size > limit) fail(tooLarge())
+    if (size > limit) fail(bodyTooLarge(limit))
     else chunks.push(chunk)
   })
   request.on('end', () => {
@@ -58,4 +58,6 @@ function joined(chunks: readonly Buffer[], size: number): Buffer {
   return body
 }
 
-const tooLarge = (): AppError => new AppError('payload_too_large', 'request body is larger than this operation allows')
+/** Error for a body of more than `limit` bytes. */
+export const bodyTooLarge = (limit: number): AppError =>
+  new AppError('payload_too_large', `request body exceeds ${limit} bytes, the limit of this operation`)

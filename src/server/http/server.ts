@@ -20,6 +20,7 @@ import { type BodyShape, errorAnswer } from './error-body.ts'
 import { isJsonType, parseJsonBody, rejectEncoded } from './json-body.ts'
 import { closeLingering } from './lingering-close.ts'
 import { allowedMethods } from './paths.ts'
+import { notForPrograms } from './reach.ts'
 import { createSerializerCompiler } from './serialization.ts'
 import { createSlowBodies, type SlowBodies } from './slow-bodies.ts'
 import { needsKey, noSuchPath, pathOf, shapeOfPath } from './unknown-path.ts'
@@ -203,10 +204,11 @@ const isMaster = ({ principal, key }: Caller): boolean => !key && principal === 
 /** Sets the caller of a request. Throws if the route does not allow the caller, or cannot accept the request. */
 function admit(request: FastifyRequest, route: Route, caller: Caller): void {
   request.caller = tracedCaller(caller, request.headers)
-  if (route.access === 'admin' && caller.role !== 'admin') throw new AppError('forbidden', 'forbidden')
+  if (route.access === 'admin' && caller.role !== 'admin')
+    throw new AppError('forbidden', 'this operation needs the master key or a key of role admin')
   if (caller.role === 'viewer' && !(route.isRead ?? route.method === 'GET'))
-    throw new AppError('forbidden', 'forbidden: a viewer may only read')
-  if (caller.behalf && !route.isForPrograms) throw new AppError('forbidden', 'forbidden')
+    throw new AppError('forbidden', 'a viewer may only read; use a key of role user or admin')
+  if (caller.behalf && !route.isForPrograms) throw notForPrograms()
   if (hasEmptyParameter(request.params as Readonly<Record<string, string>>)) throw noSuchPath(request.url)
   // Ids and filters never contain NUL, and the database rejects it.
   if (request.url.includes('%00')) throw invalid('request path contains a NUL character')

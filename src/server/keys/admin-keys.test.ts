@@ -20,7 +20,8 @@ test('S08: a user key is 403 on every keys route, and an unknown key is 401', as
   for (const line of lines) {
     const answer = await call(line, { as: key, ...(line.startsWith('P') && { body: { role: 'admin' } }) })
     assert.equal(answer.status, 403, line)
-    assert.deepEqual(answer.json(), { error: { type: 'gateway_error', message: 'forbidden' } })
+    const message = 'this operation needs the master key or a key of role admin'
+    assert.deepEqual(answer.json(), { error: { type: 'gateway_error', message } })
   }
   assert.equal((await read(id)).role, 'user')
 })
@@ -82,7 +83,10 @@ for (const [more, field] of [
     for (const line of ['POST /api/keys', `PATCH /api/keys/${child.id}`, `PATCH /api/keys/${own.id}`]) {
       const answer = await call(line, { as: own.key, body: more })
       assert.equal(answer.status, 403, line)
-      const expected = field === undefined ? 'forbidden' : `forbidden: ${field} exceeds the limit of your own key`
+      const expected =
+        field === undefined
+          ? 'owner_id must be ada, the owner of this key'
+          : `${field} exceeds the limit of your own key`
       assert.equal(messageOf(answer), expected)
     }
     assert.deepEqual([await settingsOf(own.id), await settingsOf(child.id)], before)

@@ -283,15 +283,15 @@ function rejectOtherHolder(
   caller: Caller,
 ): void {
   if (isNarrow(caller) && (user_id !== base?.user_id || team_id !== base.team_id))
-    throw new AppError('forbidden', 'forbidden: only an admin without limits may set user_id or team_id')
+    throw new AppError('forbidden', 'only an admin without limits may set user_id or team_id')
 }
 
 function rejectForeign({ owner_id }: ApiKeyWrite, { ownerScope }: Caller): void {
   if (ownerScope !== undefined && owner_id !== undefined && owner_id !== ownerScope)
-    throw new AppError('forbidden', 'forbidden')
+    throw new AppError('forbidden', `owner_id must be ${ownerScope}, the owner of this key`)
 }
 
 function rejectStronger(fields: KeyFields & BudgetLimits, own: KeyRow | undefined): void {
   const field = own && strongerField(fields, own)
-  if (field !== undefined) throw new AppError('forbidden', `forbidden: ${field} exceeds the limit of your own key`)
+  if (field !== undefined) throw new AppError('forbidden', `${field} exceeds the limit of your own key`)
 }

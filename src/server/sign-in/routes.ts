@@ -41,7 +41,8 @@ export function serveSingleSignOn(app: FastifyInstance, deps: Deps): void {
 
   bind(app, routes.beginSso, async (_input, _caller, { raw, setHeader }) => {
     if (!sso) throw invalid('single sign-on is not configured; set sign_in.oidc in the configuration file')
-    if (!isFromOwnPage(raw) || !isDeliberate(raw)) throw new AppError('forbidden', 'forbidden')
+    if (!isFromOwnPage(raw) || !isDeliberate(raw))
+      throw new AppError('forbidden', 'begin the sign-in from a page of this service')
     // Each sign-in may call the provider, and anybody may begin one.
     if (!logins.admits(app.addressOf(raw) ?? ''))
       throw new AppError('rate_limited', 'too many sign-ins from this address; retry after 60 s', {

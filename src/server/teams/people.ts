@@ -177,7 +177,7 @@ interface Acting {
 }
 
 const notSignedIn = (): AppError =>
-  new AppError('forbidden', 'forbidden: only a person who signed in with single sign-on may act as a team')
+  new AppError('forbidden', 'only a person who signed in with single sign-on may act as a team')
 
 const actorOf = ({ owner_id, role }: User, from: SigningIn['from']): Actor => ({
   principal: owner_id,

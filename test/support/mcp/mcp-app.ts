@@ -79,8 +79,7 @@ export async function startMcpApp({ anonymous, sandboxes = noSandboxes }: Option
       async authenticate({ headers }) {
         const named = headers['x-api-key']
         if (named !== undefined || anonymous === undefined) return callers[String(named) as McpCaller]
-        if (!isLocalRequest({ headers }))
-          throw new AppError('forbidden', 'forbidden: Host is not a name of this machine')
+        if (!isLocalRequest({ headers })) throw new AppError('forbidden', 'Host is not a name of this machine')
         return callers[anonymous]
       },
       log,

@@ -4,21 +4,23 @@ export const introduction = `Switchyard routes model calls to any provider and r
 ## Authentication
 
 Send a key in \`Authorization: Bearer <key>\` or \`x-api-key: <key>\`. The master key (\`GATEWAY_MASTER_KEY\`) may call every
-operation. A virtual key (\`POST /api/keys\`) may call what its role, its models and its budgets allow, and reaches only the objects of its
-owner: others answer 404. Event streams also take \`?key=\`, because browsers cannot set headers there; Gemini's paths also take
-\`x-goog-api-key\`. A missing or wrong key answers 401 with one body on every path:
+operation. A virtual key (\`POST /api/keys\`) may call what its role, its models and its budgets allow. It reaches only the objects of its owner; for
+other objects the response is 404. Event streams also accept \`?key=\`, because browsers cannot set headers there. Gemini's paths also accept
+\`x-goog-api-key\`. For a missing or wrong key the response is 401, with the same body on every path:
 
 \`\`\`json
-{"error": {"type": "gateway_error", "message": "unauthorized"}}
+{
+  "error": { "type": "gateway_error", "message": "unauthorized" }
+}
 \`\`\`
 
 Without a master key the service listens on loopback only and requires no key.
 
 ## Errors
 
-Each path answers errors in the shape that its clients expect; the schema of the operation shows it.
+Each path returns errors in the format that its clients expect; the schema of the operation shows it.
 
-| Shape | Paths |
+| Format | Paths |
 |---|---|
 | \`{"error": {"type", "message"}}\` | \`/api\`, \`/session\` |
 | \`{"error": "text"}\` | \`/api/v1\` |
@@ -26,8 +28,8 @@ Each path answers errors in the shape that its clients expect; the schema of the
 | OpenAI's \`{"error": {"message", "type", "param", "code"}}\` | OpenAI's paths |
 | Google's \`{"error": {"code", "message", "status"}}\` | Gemini's paths |
 
-A request that is not valid HTTP, or whose headers exceed 16 KB (431), is rejected before its path is read, with the first shape.
-Model calls pass errors of a provider on: \`x-switchyard-error-source\` is \`upstream\` then, and the body has the shape of the provider, without
+A request that is not valid HTTP, or whose headers exceed 16 KB (431), is rejected before its path is read, with the first format.
+Model calls pass errors of a provider on: \`x-switchyard-error-source\` is then \`upstream\`, and the body has the format of the provider, without
 credentials. For errors of the service it is \`gateway\`.
 
 | Status | Meaning | What to do |

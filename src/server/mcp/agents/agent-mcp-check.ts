@@ -41,8 +41,7 @@ export type AgentMcpCheck = ReturnType<typeof createAgentMcpCheck>
 export function createAgentMcpCheck({ agentMcp, tools, guard, isRemote }: Deps) {
   /** A key without the role admin may only name public addresses, and no caller may send a credential. Security: S20. */
   function checkUrl(entry: Json, field: string, { role }: Caller): void {
-    const fault = (problem: string) =>
-      role === 'admin' ? invalid(problem) : new AppError('forbidden', `forbidden: ${problem}`)
+    const fault = (problem: string) => (role === 'admin' ? invalid(problem) : new AppError('forbidden', problem))
     const [extra] = Object.keys(entry).filter(name => !['type', 'name', 'url'].includes(name))
     const url = textOf(entry['url'])
     const advice = 'an admin can register the server with POST /v1/mcp/server, and the agent then names it'

@@ -5,5 +5,8 @@ import { AppError } from '../../platform/errors.ts'
 export function rejectForeignOrigin({ origin, host }: IncomingHttpHeaders, publicUrl: () => string): void {
   if (origin === undefined || origin === new URL(publicUrl()).origin) return
   if (host !== undefined && URL.parse(origin)?.host === host.toLowerCase()) return
-  throw new AppError('forbidden', 'forbidden: Origin is not an origin of this service')
+  throw new AppError(
+    'forbidden',
+    'header Origin is not an origin of this service; omit it, or set general_settings.public_url',
+  )
 }

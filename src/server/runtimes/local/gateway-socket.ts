@@ -37,7 +37,8 @@ export async function openGateway(listen: ListenOptions, { serve, log }: Deps): 
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     // Routes declare whether programs may call them; this check excludes routes that need no key.
-    if (!programPaths.test(request.url ?? '')) return reject(response, 403, 'forbidden')
+    if (!programPaths.test(request.url ?? ''))
+      return reject(response, 403, 'programs of a session may only call models and their MCP servers')
     if (!timingSafeEqual(digestOf(presentedKey(request)), expected)) return reject(response, 401, 'unauthorized')
     const run = granted
     if (!run) return reject(response, 403, 'no prompt is running')
