@@ -113,6 +113,22 @@ for (const [status, expected] of rejections) {
   })
 }
 
+const missing = [
+  [['sessions', 'show', 'x'], 'session x not found', 'switchyard sessions ls'],
+  [['run', 'hello', '--agent', 'x'], 'agent x not found', 'switchyard agents ls'],
+  [['memories', 'rm', 'x', 'y', '--yes'], 'memory y not found', undefined],
+] as const
+
+for (const [args, message, list] of missing) {
+  test(`"${message}" names ${list === undefined ? 'no command' : `the command that lists what exists: ${list}`}`, async () => {
+    const fetch = async () => Response.json({ error: { type: 'gateway_error', message } }, { status: 404 })
+    const { code, stderr } = await runLine(args, { fetch })
+    assert.equal(code, 5)
+    const [, ...notes] = stderr.trimEnd().split('\n')
+    assert.deepEqual(notes, list === undefined ? [] : [`Run "${list}" for the names and ids.`])
+  })
+}
+
 test('an unreachable service returns exit code 3 with the next step', async () => {
   const { code, stderr } = await runLine(['agents', 'ls', '--url', 'http://127.0.0.1:4321'])
   assert.equal(code, 3)

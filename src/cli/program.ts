@@ -53,24 +53,42 @@ export async function runCommandLine(args: readonly string[], world: World): Pro
       }
     },
   }
+  const program = programOf(registry, isJson ? { write: () => undefined } : world.stderr)
   try {
-    await programOf(registry, isJson ? { write: () => undefined } : world.stderr).parseAsync(args, { from: 'user' })
+    await program.parseAsync(args, { from: 'user' })
     return code
   } catch (error) {
-    return failed(error, { world, isJson })
+    return failed(error, { world, isJson, program })
   }
 }
 
+interface Failing {
+  readonly world: World
+  readonly isJson: boolean
+  readonly program: Command
+}
+
 /** Prints the failure unless commander has printed it as text. `--help` and `--version` are not failures. */
-function failed(error: unknown, { world, isJson }: { world: World; isJson: boolean }): ExitCode {
+function failed(error: unknown, { world, isJson, program }: Failing): ExitCode {
+  const out = outOf(world, isJson)
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return exitCodes.ok
     const message = error.code === 'commander.help' ? 'missing command' : error.message.replace(/^error: /, '')
-    if (isJson) outOf(world, isJson).failure(message, { message, code: 'invalid_request' })
+    if (isJson) out.failure(message, { message, code: 'invalid_request' })
     return exitCodes.usage
   }
-  reportFailure(outOf(world, isJson), error)
+  reportFailure(out, error)
+  const list = error instanceof Error ? listOf(program, error.message) : undefined
+  if (list !== undefined) out.note(`Run "${list}" for the names and ids.`)
   return exitCodeOf(error)
+}
+
+/** Returns the command that lists the objects of the kind that is missing: `session x not found`. */
+function listOf(program: Command, message: string): string | undefined {
+  const [, kind] = /^([a-z]+) \S+ not found$/.exec(message) ?? []
+  const group = program.commands.find(command => command.name() === `${kind}s`)
+  const list = group?.commands.find(command => /^(ls|list)$/.test(command.name()))
+  return list?.registeredArguments.every(({ required }) => !required) ? wordsOf(list) : undefined
 }
 
 /** Names that every command has besides its own name, so that people need not remember which one it is. */
