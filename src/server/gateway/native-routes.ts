@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { messageRoutes } from '../../contract/messages.ts'
 import { type NativeProvider, nativeProviders, nativeRoutes } from '../../contract/native.ts'
 import type { Route } from '../../contract/route.ts'
-import { receivedDecodedBody } from '../http/decoded-body.ts'
+import { rejectEncoded } from '../http/json-body.ts'
 import { bodyTooLarge, receivedBody } from '../http/receive-body.ts'
 import { noSuchPath, pathOf } from '../http/unknown-path.ts'
 import { AppError, invalid } from '../platform/errors.ts'
@@ -118,7 +118,8 @@ function modelCallOf(provider: NativeProvider, path: string, { query }: FastifyR
 
 async function answerCall(found: ModelCall, place: Place, request: FastifyRequest, reply: FastifyReply, deps: Deps) {
   const { route, ...spec } = found
-  const body = await receivedDecodedBody(request.raw, route.bodyLimit ?? callLimit)
+  rejectEncoded(request.headers)
+  const body = await receivedBody(request.raw, route.bodyLimit ?? callLimit)
   const named = atProvider({ request, body }, found, place.provider, deps.gateway)
   const answerIt = createAnswer(isOfResponses(spec.kind) ? deps.responses : deps.gateway, place.route)
   await answerIt({ request, body: named.body }, reply, { ...spec, ...(named.address && { address: named.address }) })

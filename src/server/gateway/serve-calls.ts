@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Route } from '../../contract/route.ts'
-import { receiveDecodedBody } from '../http/decoded-body.ts'
 import { fastifyPaths } from '../http/paths.ts'
+import { receiveBody } from '../http/receive-body.ts'
 import { TurnWriter } from '../http/turn-writer.ts'
 import type { CancelSignal } from '../platform/cancel-signal.ts'
 import { AppError } from '../platform/errors.ts'
@@ -52,9 +52,9 @@ export function serveBytes(app: FastifyInstance, { route, url }: ServedBytes, an
   app.route({
     method: route.method,
     url,
-    config: { route, decodesBody: true },
+    config: { route },
     onRequest(request, reply, fail) {
-      receiveDecodedBody(request.raw, limit, (error, body) => {
+      receiveBody(request.raw, limit, (error, body) => {
         if (error) fail(error)
         else answer({ request, body }, reply).catch(fail)
       })

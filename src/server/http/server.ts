@@ -38,8 +38,6 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     route?: Route
-    /** True for a route that decompresses the bodies of its requests. */
-    decodesBody?: true
   }
 }
 
@@ -222,10 +220,10 @@ function hasEmptyParameter(params: Readonly<Record<string, string>>): boolean {
 }
 
 /** Throws for a body in another format before it is read. Requests without a body need no content type. */
-function requireType({ headers, routeOptions }: FastifyRequest, { consumes }: Route): void {
+function requireType({ headers }: FastifyRequest, { consumes }: Route): void {
   const type = headers['content-type']
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-  if (!routeOptions.config.decodesBody) rejectEncoded(headers)
+  rejectEncoded(headers)
   if (consumes && mediaTypeIn(type) === consumes) return
   if (hasBody && !isJsonType(type ?? '')) {
     throw new AppError('unsupported_media_type', `content type must be ${consumes ?? 'application/json'}`)
