@@ -133,6 +133,21 @@ const fates: readonly Fate[] = [
     sent: { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 3 }] },
   },
   {
+    what: 'web_search_options',
+    given: { web_search_options: { user_location: { type: 'approximate', approximate: { country: 'DE' } } } },
+    sent: {
+      tools: [
+        { type: 'web_search_20250305', name: 'web_search', user_location: { country: 'DE', type: 'approximate' } },
+      ],
+    },
+  },
+  {
+    what: 'web_search_options',
+    protocol: 'gemini',
+    given: { web_search_options: {} },
+    sent: { tools: [{ googleSearch: {} }] },
+  },
+  {
     what: 'a choice in the form of Anthropic',
     model: 'claude-sonnet-4-5',
     given: { ...named, tool_choice: { type: 'any', disable_parallel_tool_use: true } },

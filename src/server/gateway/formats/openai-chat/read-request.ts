@@ -26,7 +26,7 @@ export const chatClient: ClientFormat = (request, context) => {
   const note: Note = (path, action = 'dropped') => void degraded.push({ path, action })
   checkServable(request)
   const isOpenAi = isOpenAiFormat(target.protocol)
-  const { tools, choice, isForced, isLegacy } = chatTools(request, target, note)
+  const { tools, choice, isForced, isLegacy, canSearch } = chatTools(request, target, note)
   const conversation = createConversation(note, isOpenAi)
   addChatMessages(request['messages'] as readonly unknown[], {
     conversation,
@@ -45,7 +45,7 @@ export const chatClient: ClientFormat = (request, context) => {
     isCached: !isAbsent(request['prompt_cache_key']) && !('prompt_cache_key' in extras),
     extras,
   })
-  noteUnused(request, { used, extras }, note)
+  noteUnused(request, { used: canSearch ? usedBySearch : used, extras }, note)
   // `safety_identifier` replaces `user` and takes precedence.
   if (!isAbsent(request['safety_identifier']) && !isAbsent(request['user'])) note('user')
   const writer = createChatWriter({
@@ -151,3 +151,4 @@ const used: ReadonlySet<string> = new Set([
   'modalities',
   'prompt_cache_key',
 ])
+const usedBySearch: ReadonlySet<string> = new Set([...used, 'web_search_options'])

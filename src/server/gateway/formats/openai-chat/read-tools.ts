@@ -4,6 +4,7 @@ import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platfo
 import type { Target } from '../../core/call.ts'
 import { placed } from '../../core/degradations.ts'
 import { cacheMark } from '../shared/content-parts.ts'
+import { isAnthropicApi, webSearchTool } from '../shared/model-traits.ts'
 import type { Note } from '../shared/settings.ts'
 import {
   createToolSet,
@@ -22,11 +23,13 @@ interface ChatTools {
   readonly isForced: boolean
   /** True for the older form with `functions`, whose answers contain `function_call`. */
   readonly isLegacy: boolean
+  /** True if `web_search_options` became a tool. */
+  readonly canSearch: boolean
 }
 
 /** Converts the tools of a chat request, in the current or the older form. */
-export function chatTools(request: Json, { protocol }: Pick<Target, 'protocol'>, note: Note): ChatTools {
-  const takesStrict = isOpenAiFormat(protocol)
+export function chatTools(request: Json, target: Target, note: Note): ChatTools {
+  const takesStrict = isOpenAiFormat(target.protocol)
   const isLegacy = isAbsent(request['tools']) && !isAbsent(request['functions'])
   const allowed = allowedTools(request['tool_choice'])
   const tools = createToolSet()
@@ -34,6 +37,9 @@ export function chatTools(request: Json, { protocol }: Pick<Target, 'protocol'>,
     if (isLegacy) addFunction(tools, tool, { path: `functions.${at}`, note, takesStrict })
     else addTool(tools, tool, { path: `tools.${at}`, note, takesStrict, allowed: allowed?.names })
   }
+  const search = request['web_search_options']
+  const canSearch = isRecord(search) && runsSearches(target)
+  if (canSearch) tools.addHosted(placed(searchTool(search), 'web_search_options'))
   const given = isLegacy ? request['function_call'] : request['tool_choice']
   const named = nameIn(given)
   const { type: anthropicType, disable_parallel_tool_use: isSerial } = recordOf(given)
@@ -44,7 +50,16 @@ export function chatTools(request: Json, { protocol }: Pick<Target, 'protocol'>,
     hasTools: tools.definitions.length > 0,
   })
   const type = recordOf(choice['tool_choice'])['type']
-  return { tools, choice, isForced: type === 'any' || type === 'tool', isLegacy }
+  return { tools, choice, isForced: type === 'any' || type === 'tool', isLegacy, canSearch }
+}
+
+/** Returns true for upstreams that search the web for any model. */
+const runsSearches = (target: Target): boolean =>
+  isAnthropicApi(target) || target.protocol === 'gemini' || target.protocol === 'openai-responses'
+
+function searchTool({ user_location: place }: Json) {
+  const { approximate } = recordOf(place)
+  return { ...webSearchTool, ...(isRecord(approximate) && { user_location: { ...approximate, type: 'approximate' } }) }
 }
 
 function listOf(request: Json, field: string): readonly unknown[] {
