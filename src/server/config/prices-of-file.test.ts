@@ -38,6 +38,8 @@ const liteLlm = {
     output_cost_per_token: 1e-5,
     output_cost_per_token_above_200k_tokens: 1.5e-5,
     cache_read_input_token_cost: null,
+    input_cost_per_audio_token: 1e-6,
+    output_cost_per_audio_token: 2e-5,
   },
   'vertex_ai/claude-opus-9': { litellm_provider: 'vertex_ai-anthropic_models', input_cost_per_token: 1e-6 },
   'eu.amazon.nova-9': { litellm_provider: 'bedrock_converse', input_cost_per_token: 1e-6, output_cost_per_token: 0 },
@@ -68,6 +70,8 @@ test('LiteLLM’s list is imported: prices per token become prices per million t
     },
     'gemini/gemini-9-pro': {
       rates: {
+        inputAudio: { base: 1, tiers: [] },
+        outputAudio: { base: 20, tiers: [] },
         input: { base: 1.25, tiers: [{ above: 200_000, rate: 2.5 }] },
         output: { base: 10, tiers: [{ above: 200_000, rate: 15 }] },
       },
