@@ -134,8 +134,8 @@ function List({ scope, open, hasPanel, onOpen }: ListProps) {
         action={<Button onClick={() => setAddress({ create: '1' })}>Set budget</Button>}
         link={<a href="/docs#tag/budgets">Read about budgets</a>}
       >
-        A budget limits spending before a call starts: of a key, an owner, an agent or a session. Calls beyond it are
-        rejected, sessions wait.
+        A budget limits what a key, an owner, an agent, a session or a team may spend. Calls beyond it are rejected,
+        sessions wait.
       </Empty>
     )
   }

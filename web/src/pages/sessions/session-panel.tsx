@@ -67,7 +67,7 @@ export function SessionPanel({ id, onClose }: Props) {
               'Budget',
               budget
                 ? `${money(budget.spent_usd)} of ${budget.max_usd === null ? 'no limit' : money(budget.max_usd)}`
-                : 'none of this session',
+                : 'no separate budget',
             ],
             ['Waiting prompts', count(data.waiting_prompts)],
             ['Created', <Time key="created" at={data.created_at} />],
