@@ -40,29 +40,18 @@ const own: readonly (readonly [line: string, body: object])[] = [
 ]
 
 for (const [path, body] of [...calls, ...own]) {
-  test(`${path}: a body in an unknown encoding is 415 in the same words everywhere`, async () => {
+  test(`${path}: a compressed body is 415 in the same words everywhere`, async () => {
     const before = upstream.requests.length
-    const headers = { 'content-encoding': 'compress' }
+    const headers = { 'content-encoding': 'gzip' }
     const answer = await send(service, path, { headers, body: gzipSync(JSON.stringify(body)) })
     assert.equal(answer.status, 415, answer.text)
     assert.equal(
       answer.json<{ error: { message: string } }>().error.message,
-      'content-encoding must be gzip, x-gzip, deflate, br, zstd',
+      'content-encoding is not supported; send plain JSON',
     )
     assert.equal(upstream.requests.length, before)
   })
 }
-
-test('a compressed body reaches the provider uncompressed', async () => {
-  const [path, body] = ['POST /openai/v1/chat/completions', { model: 'gpt-4o', messages }]
-  const answer = await send(service, path, {
-    headers: { 'content-encoding': 'gzip' },
-    body: gzipSync(JSON.stringify(body)),
-  })
-  assert.equal(answer.status, 200, answer.text)
-  const sent = upstream.last()
-  assert.deepEqual([JSON.parse(sent.body.toString()), sent.headers['content-encoding']], [body, undefined])
-})
 
 test('a name that the key may not use is 403 below a provider’s path too, whether anything has it or not', async () => {
   const narrow = await holderOf(service, { models: ['anthropic/claude-sonnet-4-5'] })

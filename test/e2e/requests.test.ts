@@ -102,7 +102,7 @@ test('malformed JSON is 400 on every route with a body', async () => {
   }
 })
 
-test('a body in another format is 415: text, forms, no type at all, and an unknown encoding', async () => {
+test('a body in another format is 415: text, forms, no type at all, and anything encoded', async () => {
   const body = JSON.stringify(agent)
   for (const headers of [
     { 'content-type': 'text/plain' },
@@ -111,17 +111,12 @@ test('a body in another format is 415: text, forms, no type at all, and an unkno
     { 'content-type': 'application/jsonp' },
     { 'content-type': 'text/json' },
     { 'content-type': '' },
-    { 'content-type': 'application/json', 'content-encoding': 'compress' },
+    { 'content-type': 'application/json', 'content-encoding': 'gzip' },
   ]) {
     for (const line of ['POST /api/agents', 'POST /v1/messages', prompts]) {
       assert.equal((await send(service, line, { headers, body })).status, 415, `${line} ${JSON.stringify(headers)}`)
     }
   }
-  const gzip = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
-  for (const line of ['POST /api/agents', prompts])
-    assert.equal((await send(service, line, { headers: gzip, body })).status, 415, line)
-  // Model calls decompress their bodies, and this one is not compressed.
-  assert.equal((await send(service, 'POST /v1/messages', { headers: gzip, body })).status, 400)
   const withCharset = { 'content-type': 'Application/JSON; charset=utf-8' }
   assert.equal((await send(service, 'POST /api/agents', { headers: withCharset, body })).status, 201)
 })
