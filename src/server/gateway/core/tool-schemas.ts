@@ -28,14 +28,26 @@ function objectOf(schema: Json): Json {
   const { allOf, anyOf, oneOf, ...own } = schema
   const all = branchesOf(allOf, schema)
   const branches = [...all, ...branchesOf(anyOf, schema), ...branchesOf(oneOf, schema)]
-  const properties = Object.assign({}, ...branches.map(branch => branch['properties']), own['properties']) as Json
+  // Without a prototype, which the name __proto__ would set.
+  const properties: Record<string, unknown> = Object.create(null)
+  for (const each of [...branches, own]) Object.assign(properties, each['properties'])
   const required = new Set([own, ...all].flatMap(branch => listOf(branch['required'])))
-  return { ...own, type: 'object', properties, ...(required.size > 0 && { required: [...required] }) }
+  return {
+    ...own,
+    type: 'object',
+    properties: { ...properties },
+    ...(required.size > 0 && { required: [...required] }),
+  }
 }
 
-/** Returns the schemas of a list. A reference is resolved when it names a definition of the whole schema. */
-const branchesOf = (list: unknown, schema: Json): readonly Json[] =>
-  recordsOf(list).map(branch => {
+/**
+ * Returns the schemas of a list. A reference is resolved when it names a definition of the whole schema; repeated ones add
+ * nothing.
+ */
+function branchesOf(list: unknown, schema: Json): readonly Json[] {
+  const branches = recordsOf(list).map(branch => {
     const [, place, name] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(textOf(branch['$ref'])) ?? []
     return place === undefined || name === undefined ? branch : recordOf(recordOf(schema[place])[name])
   })
+  return [...new Set(branches)]
+}

@@ -143,20 +143,53 @@ interface Expanded {
 /** Maximum nesting of references and `allOf`. */
 const maxSteps = 200
 
-/** Returns a node with `$ref` and `allOf` expanded, but not alternatives. Undefined for a reference to itself. */
-export function expanded(node: Json, seen: References, root: unknown): Expanded | undefined {
-  const followed = withReferences(node, seen, root)
-  if (!followed) return undefined
+/** What the schemas of a request may still take: the sizes of all expanded nodes together. */
+export interface Allowance {
+  left: number
+}
+
+/** The schema that references name, and what its conversion may take. */
+export interface Whole {
+  readonly root: unknown
+  readonly allowance: Allowance
+}
+
+/** Returns the size of a node without its inner schemas: characters of texts, and entries of lists and objects. */
+function sizeOf(node: Json): number {
+  let size = 1
+  for (const value of Object.values(node)) {
+    size++
+    if (typeof value === 'string') size += value.length
+    else if (Array.isArray(value)) for (const item of value) size += 1 + (typeof item === 'string' ? item.length : 0)
+    else if (isRecord(value)) size += Object.keys(value).length
+  }
+  return size
+}
+
+/** Takes the size of a node and of its references; false once nothing is left. */
+function spend({ node, seen }: Pick<Expanded, 'node' | 'seen'>, { allowance }: Whole): boolean {
+  allowance.left -= sizeOf(node) + seen.length
+  return allowance.left >= 0
+}
+
+/**
+ * Returns a node with `$ref` and `allOf` expanded, but not alternatives. Undefined for a reference to itself, and for a node that
+ * takes too much work.
+ */
+export function expanded(node: Json, seen: References, whole: Whole): Expanded | undefined {
+  const followed = withReferences(node, seen, whole)
+  if (!followed || !spend(followed, whole)) return undefined
   const { allOf, ...own } = followed.node
   if (!Array.isArray(allOf)) return followed
-  let merged: Expanded = { ...followed, node: own, seen: [...followed.seen, 'allOf'] }
+  const nodes = [own]
+  let all: Expanded = { ...followed, seen: [...followed.seen, 'allOf'] }
   for (const part of allOf.filter(isRecord)) {
-    const open = merged.seen.length > maxSteps ? undefined : expanded(part, merged.seen, root)
+    const open = all.seen.length > maxSteps ? undefined : expanded(part, all.seen, whole)
     if (!open) return undefined
-    const isLossy = merged.isLossy || open.isLossy
-    merged = { node: mergedSchema(merged.node, open.node), seen: open.seen, isLossy }
+    nodes.push(open.node)
+    all = { ...open, isLossy: all.isLossy || open.isLossy }
   }
-  return merged
+  return { ...all, node: mergedSchemas(nodes) }
 }
 
 /** Returns the alternatives of a node. */
@@ -165,12 +198,12 @@ export function unionOf({ anyOf, oneOf }: Json): readonly Json[] {
   return branches.filter(isRecord)
 }
 
-function withReferences(node: Json, seen: References, root: unknown): Expanded | undefined {
+function withReferences(node: Json, seen: References, whole: Whole): Expanded | undefined {
   let open: Expanded = { node, seen, isLossy: false }
   while (typeof open.node['$ref'] === 'string') {
     const { $ref: reference, ...own } = open.node
-    if (open.seen.includes(reference)) return undefined
-    const target = resolved(reference, root)
+    if (open.seen.length > maxSteps || open.seen.includes(reference) || !spend(open, whole)) return undefined
+    const target = resolved(reference, whole.root)
     if (!target) return { ...open, node: own, isLossy: true }
     open = { node: { ...target, ...own }, seen: [...open.seen, reference], isLossy: open.isLossy }
   }
@@ -198,14 +231,19 @@ function decoded(step: string): string {
   }
 }
 
-/** Merges two schemas, as far as one node can express merged. */
-function mergedSchema(first: Json, second: Json): Json {
-  const properties = { ...recordOf(second['properties']), ...recordOf(first['properties']) }
-  const required = [...listOf(first['required']), ...listOf(second['required'])]
+/** Merges schemas, as far as one node can express them. Of several values of a keyword the first one counts. */
+function mergedSchemas(nodes: readonly Json[]): Json {
+  // Without a prototype, which the name __proto__ would set.
+  const merged: Record<string, unknown> = Object.create(null)
+  const properties: Record<string, unknown> = Object.create(null)
+  for (const node of nodes.toReversed()) {
+    Object.assign(merged, node)
+    Object.assign(properties, recordOf(node['properties']))
+  }
+  const required = nodes.flatMap(node => listOf(node['required']))
   return {
-    ...second,
-    ...first,
-    ...(Object.keys(properties).length > 0 && { properties }),
+    ...merged,
+    ...(Object.keys(properties).length > 0 && { properties: { ...properties } }),
     ...(required.length > 0 && { required }),
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { isRecord } from '../../../platform/json.ts'
-import { cleanParameters, cleanSchema } from './schema.ts'
+import { cleanParameters, cleanSchema, newAllowance } from './schema.ts'
 
 const table = [
   ['a plain string', { type: 'string', description: 'A name' }, { type: 'STRING', description: 'A name' }],
@@ -172,6 +172,50 @@ test('a schema that doubles with each reference stays within the node limit', ()
   const { schema, isSimplified } = cleanSchema({ $ref: '#/$defs/0', $defs })
   assert.ok(JSON.stringify(schema).length < 1_000_000)
   assert.equal(isSimplified, true)
+})
+
+const listOf = <T>(length: number, of: (at: number) => T): T[] => Array.from({ length }, (_, at) => of(at))
+const named = <T>(length: number, name: string, of: (at: number) => T) =>
+  Object.fromEntries(listOf(length, at => [`${name}${at}`, of(at)]))
+/** Schemas of at most 160 KB that would be repeated 400 times. */
+const repeated: Readonly<Record<string, object>> = {
+  'a long description': { type: 'string', description: 'x'.repeat(100_000) },
+  'many numbers': { type: 'integer', enum: listOf(20_000, at => at) },
+  'many texts': { type: 'string', enum: listOf(15_000, at => `text ${at}`) },
+  'many parts': { allOf: listOf(2_000, at => ({ [`keyword${at}`]: 1 })) },
+  'long lists of required properties': { allOf: listOf(190, () => ({ required: listOf(100, () => 'a') })) },
+  'many alternatives and keywords': {
+    ...named(1_000, 'keyword', () => 1),
+    anyOf: listOf(2_000, at => ({ type: 'string', enum: [`e${at}`] })),
+  },
+  'a long chain of references': { $ref: '#/$defs/c0' },
+}
+for (const [what, definition] of Object.entries(repeated))
+  test(`S50: 400 references to ${what} are cut before they take seconds and memory`, () => {
+    const $defs = {
+      all: definition,
+      ...named(300, 'c', at => ({ $ref: `#/$defs/c${at + 1}` })),
+      c300: { type: 'string' },
+    }
+    const properties = named(400, 'p', () => ({ $ref: '#/$defs/all' }))
+    const { schema, isSimplified } = cleanParameters({ type: 'object', properties, $defs })
+    assert.equal(isSimplified, true)
+    assert.equal(Object.keys(schema?.['properties'] ?? {}).length, 400)
+    assert.ok(JSON.stringify(schema).length < 1_000_000)
+  })
+
+test('S50: the tools of a request share its allowance, and what they use up is not cached for others', () => {
+  const tool = (name: string) => ({
+    type: 'object',
+    properties: named(50, name, () => ({ $ref: '#/$defs/all' })),
+    $defs: { all: { type: 'string', description: 'x'.repeat(4_000) } },
+  })
+  const allowance = newAllowance()
+  assert.deepEqual(
+    ['a', 'b', 'c'].map(name => cleanParameters(tool(name), allowance).isSimplified),
+    [false, true, true],
+  )
+  assert.equal(cleanParameters(tool('c')).isSimplified, false)
 })
 
 test('a schema with extreme nesting does not throw', () => {

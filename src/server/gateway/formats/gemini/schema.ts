@@ -1,5 +1,16 @@
 import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
-import { boundsOf, enumOf, expanded, formatOf, hintsOf, type References, typesOf, unionOf } from './schema-keywords.ts'
+import {
+  type Allowance,
+  boundsOf,
+  enumOf,
+  expanded,
+  formatOf,
+  hintsOf,
+  type References,
+  typesOf,
+  unionOf,
+  type Whole,
+} from './schema-keywords.ts'
 
 /** Schema for Gemini. `isSimplified` is true if it allows more than the original, without a hint in a description. */
 export interface CleanSchema {
@@ -10,6 +21,14 @@ export interface CleanSchema {
 /** Limits for schemas that refer to themselves. */
 const maxDepth = 24
 const maxNodes = 4_000
+/**
+ * Allowance of a request beside the size of its schemas. References repeat what they name: without a limit, a small schema would
+ * take minutes and all memory.
+ */
+const extraSize = 300_000
+
+/** Returns the allowance of the schemas of one request. */
+export const newAllowance = (): Allowance => ({ left: extraSize })
 
 /** Keywords of JSON Schema that neither Gemini's schema nor a hint in the description can express. */
 const unsupportedKeywords = [
@@ -31,11 +50,12 @@ const unsupportedKeywords = [
 
 /** Converts a JSON schema to Gemini's `Schema`, a subset of OpenAPI 3.0. */
 export function cleanSchema(input: unknown): CleanSchema {
-  const cleaner = new Cleaner(input)
+  const cleaner = new Cleaner(input, { left: extraSize + (jsonText(input)?.length ?? 0) })
   return { schema: cleaner.clean(input), isSimplified: cleaner.isSimplified }
 }
 
-interface CleanParameters {
+/** Parameters of a function for Gemini. */
+export interface CleanParameters {
   /** Undefined for a function without parameters. */
   readonly schema?: Json
   readonly isSimplified: boolean
@@ -43,34 +63,41 @@ interface CleanParameters {
 
 /** Enough for a few hundred sets of tools. */
 const maxCachedCharacters = 4 * 1024 * 1024
+/** By the JSON text of the input. A Map iterates in order of insertion: the first entry is the least recently used. */
+const cached = new Map<string, CleanParameters>()
+let cachedCharacters = 0
 
 /** Converts the parameters of a function to an object schema. Cached: agents send the same tools in each request. */
-export const cleanParameters = cachedByText<CleanParameters>(maxCachedCharacters, input => {
-  const cleaner = new Cleaner(input)
+export function cleanParameters(input: unknown, allowance: Allowance = newAllowance()): CleanParameters {
+  const text = jsonText(input)
+  const before = text === undefined ? undefined : cached.get(text)
+  if (text !== undefined && before) {
+    cached.delete(text)
+    cached.set(text, before)
+    return before
+  }
+  allowance.left += text?.length ?? 0
+  const result = convertedParameters(input, allowance)
+  // What other schemas have used up says nothing about this one.
+  if (text !== undefined && text.length <= maxCachedCharacters && allowance.left >= 0) store(text, result)
+  return result
+}
+
+function convertedParameters(input: unknown, allowance: Allowance): CleanParameters {
+  const cleaner = new Cleaner(input, allowance)
   const schema = cleaner.cleanRoot(input)
   const isEmpty = !isRecord(schema['properties'])
   return { isSimplified: cleaner.isSimplified, ...(!isEmpty && { schema }) }
-})
+}
 
-/** Caches the results of `convert` by the JSON text of its input. The least recently used are evicted. */
-function cachedByText<T>(maxCharacters: number, convert: (input: unknown) => T): (input: unknown) => T {
-  // A Map iterates in order of insertion: the first entry is the least recently used.
-  const results = new Map<string, T>()
-  let characters = 0
-  return input => {
-    const text = jsonText(input)
-    const cached = text === undefined ? undefined : results.get(text)
-    const result = cached ?? convert(input)
-    if (text === undefined || text.length > maxCharacters) return result
-    if (cached === undefined) characters += text.length
-    else results.delete(text)
-    results.set(text, result)
-    for (const oldest of results.keys()) {
-      if (characters <= maxCharacters) break
-      results.delete(oldest)
-      characters -= oldest.length
-    }
-    return result
+/** Evicts the least recently used results. */
+function store(text: string, result: CleanParameters): void {
+  cached.set(text, result)
+  cachedCharacters += text.length
+  for (const oldest of cached.keys()) {
+    if (cachedCharacters <= maxCachedCharacters) break
+    cached.delete(oldest)
+    cachedCharacters -= oldest.length
   }
 }
 
@@ -85,19 +112,23 @@ function jsonText(input: unknown): string | undefined {
 }
 
 class Cleaner {
-  readonly #root: unknown
+  readonly #whole: Whole
   #nodes = 0
   isSimplified = false
 
-  constructor(root: unknown) {
-    this.#root = root
+  constructor(root: unknown, allowance: Allowance) {
+    this.#whole = { root, allowance }
+  }
+
+  get #isFull(): boolean {
+    return this.#nodes > maxNodes || this.#whole.allowance.left < 0
   }
 
   clean(node: unknown, seen: References = [], depth = 0): Json {
     this.#nodes++
-    if (this.#nodes > maxNodes || depth > maxDepth) return this.#cut(node)
+    if (this.#isFull || depth > maxDepth) return this.#cut(node)
     if (!isRecord(node)) return anything(undefined)
-    const open = expanded(node, seen, this.#root)
+    const open = expanded(node, seen, this.#whole)
     if (!open) return this.#cut(node)
     if (open.isLossy) this.isSimplified = true
     return this.#cleanOpen(open.node, open.seen, depth)
@@ -105,14 +136,15 @@ class Cleaner {
 
   /** Returns an object schema for any input. The properties of alternatives are merged. */
   cleanRoot(node: unknown): Json {
-    const open = isRecord(node) ? expanded(node, [], this.#root) : undefined
-    if (!open) return { type: 'OBJECT' }
+    const open = isRecord(node) ? expanded(node, [], this.#whole) : undefined
+    if (!open) return isRecord(node) ? this.#cut(undefined) : { type: 'OBJECT' }
     if (open.isLossy) this.isSimplified = true
-    const branches = unionOf(open.node).flatMap(branch => expanded(branch, open.seen, this.#root) ?? [])
+    const branches = unionOf(open.node).flatMap(branch => expanded(branch, open.seen, this.#whole) ?? [])
     if (branches.length === 0) return this.#object(open.node, open.seen, 0)
     this.isSimplified = true
     const all = [open.node, ...branches.map(branch => branch.node)]
-    const properties = Object.assign({}, ...all.map(each => each['properties']).filter(isRecord))
+    const properties: Record<string, unknown> = Object.create(null)
+    for (const each of all) Object.assign(properties, each['properties'])
     const seen = [...open.seen, ...branches.flatMap(branch => branch.seen)]
     return this.#object({ ...open.node, properties }, seen, 0)
   }
@@ -184,6 +216,7 @@ class Cleaner {
     const clean: Json[] = []
     for (const branch of branches) {
       if (isNullSchema(branch)) isNullable = true
+      else if (this.#isFull) clean.push(this.#cut(undefined))
       else clean.push(...flat(this.clean(isRecord(branch) ? { ...shared, ...branch } : shared, seen, depth + 1)))
     }
     // Gemini has no null type: a nullable string replaces it.

@@ -2,7 +2,7 @@ import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { CanonicalRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
 import { geminiPath, geminiResource } from '../../upstream/paths.ts'
-import { cleanParameters } from './schema.ts'
+import { type CleanParameters, cleanParameters, newAllowance } from './schema.ts'
 import { Degradations, type ModelTraits, modelTraits } from './traits.ts'
 import { contentsOf } from './write-contents.ts'
 import { generationConfigOf } from './write-settings.ts'
@@ -121,13 +121,15 @@ function callingConfig(choice: Json | undefined, isMixed: boolean): Json {
 
 function readTools(tools: unknown, options: Options): Tools {
   const functions: Json[] = []
+  const allowance = newAllowance()
   let search: { readonly name: string; readonly path: string } | undefined
   for (const [index, tool] of (Array.isArray(tools) ? tools : []).entries()) {
     const path = `tools.${index}`
     if (!isRecord(tool)) throw invalid(`${path} must be an object`)
     options.degradations.noteCacheMark(tool)
     const type = nonEmptyText(tool['type']) ?? 'custom'
-    if (type === 'custom') functions.push(declarationOf(tool, path, options.degradations))
+    if (type === 'custom')
+      functions.push(declarationOf(tool, cleanParameters(tool['input_schema'], allowance), { ...options, path }))
     else if (type.startsWith('web_search_')) search = { name: searchNameOf(tool, path, options.degradations), path }
     else throw invalid(`${path}: tools of type ${type.slice(0, 60)} are not supported for this model`)
   }
@@ -139,10 +141,13 @@ function readTools(tools: unknown, options: Options): Tools {
 
 const functionFields: ReadonlySet<string> = new Set(['type', 'name', 'description', 'input_schema', 'cache_control'])
 
-function declarationOf(tool: Json, path: string, degradations: Degradations): Json {
+function declarationOf(
+  tool: Json,
+  { schema, isSimplified }: CleanParameters,
+  { path, degradations }: Pick<Options, 'degradations'> & { readonly path: string },
+): Json {
   const name = nonEmptyText(tool['name'])
   if (name === undefined) throw invalid(`${path}.name must be a string`)
-  const { schema, isSimplified } = cleanParameters(tool['input_schema'])
   if (isSimplified) degradations.note(`${path}.input_schema`, 'simplified')
   noteOtherFields(tool, { path, handledFields: functionFields, degradations })
   const description = nonEmptyText(tool['description'])

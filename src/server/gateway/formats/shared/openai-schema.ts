@@ -29,8 +29,8 @@ export function fitsStrict(schema: unknown): boolean {
 
 function isClosed(schema: Json): boolean {
   const names = isRecord(schema['properties']) ? Object.keys(schema['properties']) : []
-  const required = Array.isArray(schema['required']) ? schema['required'] : []
-  return schema['additionalProperties'] === false && names.every(name => required.includes(name))
+  const required = new Set(listOf(schema['required']))
+  return schema['additionalProperties'] === false && names.every(name => required.has(name))
 }
 
 const isArray = ({ type }: Json): boolean => type === 'array' || listOf(type).includes('array')
