@@ -132,8 +132,10 @@ const withField = (block: Json, field: string, value: string): Json =>
 /** Unique ids of tool calls. Needed since some servers number the calls of each answer from 0. */
 class CallIds {
   readonly #taken = new Set<string>()
-  /** By the client's id: the calls of the last turn with that id, the next to be answered first. */
-  readonly #latest = new Map<string, { readonly turn: number; readonly ids: string[] }>()
+  /** By the client's id: the number of its last call. */
+  readonly #numbers = new Map<string, number>()
+  /** By the client's id: the calls of the last turn with that id, and how many of them were answered. */
+  readonly #latest = new Map<string, { readonly turn: number; readonly ids: string[]; answered: number }>()
   #turn = 0
 
   endTurn(): void {
@@ -143,18 +145,22 @@ class CallIds {
   /** Adds a call. Returns an id that no earlier call has. */
   added(id: string): string {
     let own = id
-    for (let number = 2; this.#taken.has(own); number++) own = `${id}_${number}`
+    let number = this.#numbers.get(id) ?? 1
+    while (this.#taken.has(own)) own = `${id}_${++number}`
+    this.#numbers.set(id, number)
     this.#taken.add(own)
     const latest = this.#latest.get(id)
     if (latest?.turn === this.#turn) latest.ids.push(own)
-    else this.#latest.set(id, { turn: this.#turn, ids: [own] })
+    else this.#latest.set(id, { turn: this.#turn, ids: [own], answered: 0 })
     return own
   }
 
   /** Returns the id of the call that a result belongs to; undefined without a call. */
   answered(id: string): string | undefined {
-    const ids = this.#latest.get(id)?.ids ?? []
-    return ids.length > 1 ? ids.shift() : ids[0]
+    const latest = this.#latest.get(id)
+    if (!latest) return undefined
+    // The last call of an id can have several results.
+    return latest.ids[Math.min(latest.answered++, latest.ids.length - 1)]
   }
 }
 
@@ -221,10 +227,12 @@ export function withUserTurnAtEnd(request: CanonicalRequest, { target, note }: S
 
 /** Returns the blocks without white space at their end; the same array when there is none. */
 function withTrimmedEnd(blocks: readonly unknown[]): readonly unknown[] {
-  const last = recordOf(blocks.at(-1))
+  const isBlank = (block: unknown): boolean =>
+    recordOf(block)['type'] === 'text' && textOf(recordOf(block)['text']).trimEnd() === ''
+  const end = blocks.findLastIndex(block => !isBlank(block)) + 1
+  const last = recordOf(blocks[end - 1])
   const text = textOf(last['text'])
-  const trimmed = text.trimEnd()
-  const before = blocks.slice(0, -1)
-  if (last['type'] !== 'text' || (trimmed === text && text !== '')) return blocks
-  return trimmed === '' ? withTrimmedEnd(before) : [...before, { ...last, text: trimmed }]
+  if (last['type'] === 'text' && text.trimEnd() !== text)
+    return [...blocks.slice(0, end - 1), { ...last, text: text.trimEnd() }]
+  return end === blocks.length ? blocks : blocks.slice(0, end)
 }

@@ -53,6 +53,35 @@ const requests = fc.record({
   messages: fc.oneof(messages, fc.jsonValue()),
 })
 
+const many = <T>(count: number, of: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => of(at))
+
+test('S50: 50,000 calls with one id get unique ids, and their results follow them, in linear time', () => {
+  const calls = many(50_000, () => ({ type: 'tool_use', id: 'a', name: 'look', input: {} }))
+  const results = many(50_000, () => ({ type: 'tool_result', tool_use_id: 'a', content: 'r' }))
+  const messages = [
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', content: calls },
+    { role: 'user', content: results },
+  ]
+  const { request } = normalRequest({ ...sound, messages }, targetOf('openai-chat', 'gpt-5'))
+  const [, called, answered] = recordsOf(request['messages']).map(({ content }) => recordsOf(content))
+  assert.equal(new Set(called?.map(({ id }) => id)).size, 50_000)
+  assert.deepEqual(
+    answered?.map(({ tool_use_id: id }) => id),
+    called?.map(({ id }) => id),
+  )
+})
+
+test('S50: 50,000 blank texts at the end of a prefill are trimmed', () => {
+  const blocks = [{ type: 'text', text: 'So ' }, ...many(50_000, () => ({ type: 'text', text: ' ' }))]
+  const messages = [
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', content: blocks },
+  ]
+  const { request } = normalRequest({ ...sound, messages }, targetOf('anthropic-messages', 'claude-sonnet-4-5'))
+  assert.deepEqual(recordsOf(request['messages'])[1]?.['content'], [{ type: 'text', text: 'So' }])
+})
+
 test('any request is accepted, and is never mutated', () => {
   fc.assert(
     fc.property(requests, fc.constantFrom(...protocols), (request, protocol) => {

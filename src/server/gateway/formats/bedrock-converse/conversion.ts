@@ -15,10 +15,13 @@ const maxLength = 200
  */
 function createDocumentNames(): (title: string) => string {
   const taken = new Set<string>()
+  const numbers = new Map<string, number>()
   return title => {
     const base = allowed(title)
     let name = base
-    for (let number = 2; taken.has(name); number++) name = numbered(base, number)
+    let number = numbers.get(base) ?? 1
+    while (taken.has(name)) name = numbered(base, ++number)
+    numbers.set(base, number)
     taken.add(name)
     return name
   }

@@ -25,7 +25,7 @@ interface Conversation {
 
 interface Turn {
   readonly role: Role
-  readonly groups: readonly Group[]
+  readonly groups: Group[]
 }
 
 /** Converts a conversation. Consecutive messages of one role are merged: Converse requires alternating roles. */
@@ -40,7 +40,7 @@ export function converted(messages: unknown, conversion: Conversion): Conversati
     }
     const turn = turnOf(parsed, conversion)
     const last = turns.at(-1)
-    if (last?.role === turn.role) turns[turns.length - 1] = { ...last, groups: [...last.groups, ...turn.groups] }
+    if (last?.role === turn.role) for (const group of turn.groups) last.groups.push(group)
     else if (turn.groups.length > 0) turns.push(turn)
   }
   const content = turns.map(({ role, groups }) => ({ role, content: contentOf(groups, conversion) }))
@@ -81,7 +81,7 @@ const pointsOf = ({ block, path }: Placed, section: 'system' | 'messages', conve
   cachePoints({ control: block['cache_control'], path: `${path}.cache_control`, section }, conversion)
 
 /** Converts later instructions to user text in their place. At the top they would invalidate the prompt cache. */
-function reminder(blocks: readonly Placed[], path: string, conversion: Conversion): readonly Group[] {
+function reminder(blocks: readonly Placed[], path: string, conversion: Conversion): Group[] {
   conversion.note(path, 'moved_to_user')
   return blocks.map(placed => {
     const [first, ...points] = instructionBlocks(placed, 'messages', conversion)
@@ -90,7 +90,7 @@ function reminder(blocks: readonly Placed[], path: string, conversion: Conversio
   })
 }
 
-const groupsOf = (blocks: readonly Placed[], role: Role, conversion: Conversion): readonly Group[] =>
+const groupsOf = (blocks: readonly Placed[], role: Role, conversion: Conversion): Group[] =>
   blocks.map(placed => {
     const found = role === 'user' ? userBlocks(placed, conversion) : assistantBlocks(placed, conversion)
     const points = found.length === 0 ? [] : pointsOf(placed, 'messages', conversion)

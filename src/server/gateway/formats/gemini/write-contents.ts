@@ -62,8 +62,10 @@ class Conversation {
 
   #addModel(blocks: readonly Omit<Placed, 'degradations'>[]): void {
     const last = this.#turns.at(-1)
-    const turn = modelTurn(blocks, this.#options, last?.role === 'model' ? last : undefined)
-    for (const { id, name } of turn.calls) this.#names.set(id, name)
+    const before = last?.role === 'model' ? last : undefined
+    const known = before?.calls.length ?? 0
+    const turn = modelTurn(blocks, this.#options, before)
+    for (const { id, name } of turn.calls.slice(known)) this.#names.set(id, name)
     if (turn.parts.length > 0 && turn !== last) this.#turns.push(turn)
   }
 
@@ -105,7 +107,7 @@ class Conversation {
   }
 
   #addParts(parts: readonly Json[]): void {
-    if (parts.length > 0) this.#userTurn().parts.push(...parts)
+    for (const part of parts) this.#userTurn().parts.push(part)
   }
 
   #userTurn(): UserTurn {
@@ -120,7 +122,8 @@ class Conversation {
 /** Sorts responses in the order of their calls. Without ids Gemini matches them by order. */
 function inOrderOf({ responses }: UserTurn, before: UserTurn | ModelTurn | undefined): readonly Json[] {
   const ids = before?.role === 'model' ? before.calls.map(({ id }) => id) : []
-  const place = (id: string): number => (ids.includes(id) ? ids.indexOf(id) : ids.length)
+  const places = new Map(ids.map((id, at) => [id, at] as const).toReversed())
+  const place = (id: string): number => places.get(id) ?? ids.length
   return responses.toSorted((a, b) => place(a.id) - place(b.id)).map(({ part }) => part)
 }
 
@@ -160,7 +163,8 @@ function convertToolResult({ placed, name, id, takesMedia }: ResultOptions): Con
   const { block } = placed
   const { texts, media } = readContent(placed)
   const nested = media.filter(({ part }) => takesMedia && isNestable(part))
-  const moved = media.filter(each => !nested.includes(each))
+  const kept = new Set(nested)
+  const moved = media.filter(each => !kept.has(each))
   for (const { path, kind } of moved) placed.degradations.note(path, `${kind}_moved`)
   const text = texts.join('\n')
   const shownText = text !== '' ? text : moved.length > 0 ? movedNote : emptyNote

@@ -169,7 +169,9 @@ const unknownReasoning = ' '
 /** Merges two consecutive assistant turns. */
 function joinedAssistant(first: ChatMessage, second: ChatMessage): ChatMessage {
   const text = joinedText([textOf(first['content']), textOf(second['content'])])
-  const calls = [...listOf(first['tool_calls']), ...listOf(second['tool_calls'])]
+  // The list of the first is extended: copies would take quadratic time.
+  const calls = Array.isArray(first['tool_calls']) ? (first['tool_calls'] as unknown[]) : []
+  for (const call of listOf(second['tool_calls'])) calls.push(call)
   const thoughts = [first, second].map(({ reasoning_content: thought }) => textOf(thought))
   const known = joinedText(thoughts.filter(thought => thought !== unknownReasoning)) || thoughts[0]
   return {
