@@ -1,15 +1,6 @@
 import type { BudgetReached, NewEvent } from '../../contract/events.ts'
 import type { AppError } from '../platform/errors.ts'
-import { failed, idle } from './runtime.ts'
-
-/** Error of a prompt whose key was revoked, has expired or may only read. */
-export const unusableKeyFailure = {
-  type: 'model_request_failed_error',
-  message: 'the key that queued the prompt was revoked, has expired or may only read; send it again with another key',
-} as const
-
-/** Last event of such a run. */
-export const unusableKeyEvent = failed(unusableKeyFailure.type, unusableKeyFailure.message)
+import { idle } from './runtime.ts'
 
 /** A budget that has no room for a model call. */
 export interface BudgetStop {

@@ -399,6 +399,15 @@ export const failed = (type: string, message: string): NewEventOf<'session.error
   error: { type, message, retry_status: { type: 'terminal' } },
 })
 
+/** Error of a prompt whose key was revoked, has expired or may only read. */
+export const unusableKeyFailure = {
+  type: 'model_request_failed_error',
+  message: 'the key that queued the prompt was revoked, has expired or may only read; send it again with another key',
+} as const
+
+/** Last event of such a run. */
+export const unusableKeyEvent = failed(unusableKeyFailure.type, unusableKeyFailure.message)
+
 /** Event of a run that is over, or that cannot continue before something changes. */
 export const idle = (
   stopReason: StopReason,

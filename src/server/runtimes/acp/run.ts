@@ -3,7 +3,7 @@ import type { SessionMemories } from '../../memories/session-memories.ts'
 import type { Json } from '../../platform/json.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
-import { type BudgetStop, unusableKeyEvent } from '../endings.ts'
+import type { BudgetStop } from '../endings.ts'
 import { grantedMemories, memoryServer } from '../local/memory-server.ts'
 import { createProgramMcp, type ProgramMcp, withoutQuestions } from '../local/program-mcp.ts'
 import { endIfSessionLost, type ProgramPool } from '../local/program-pool.ts'
@@ -17,6 +17,7 @@ import {
   type RunSession,
   type RuntimeEndpoint,
   RuntimeFailure,
+  unusableKeyEvent,
 } from '../runtime.ts'
 import { type Agent, createAgent } from './agent.ts'
 import { callPolicy } from './policy.ts'

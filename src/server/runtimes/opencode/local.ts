@@ -6,7 +6,7 @@ import type { SessionMemories } from '../../memories/session-memories.ts'
 import type { Log } from '../../platform/log.ts'
 import type { pause } from '../../platform/timers.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
-import { type BudgetStop, pausedByBudget, unusableKeyEvent } from '../endings.ts'
+import { type BudgetStop, pausedByBudget } from '../endings.ts'
 import { checkStart } from '../local/check-start.ts'
 import { grantedMemories } from '../local/memory-server.ts'
 import { ownProvider } from '../local/opencode-settings.ts'
@@ -26,6 +26,7 @@ import {
   type Runtime,
   type RuntimeEndpoint,
   RuntimeFailure,
+  unusableKeyEvent,
 } from '../runtime.ts'
 import { closeCutOff, runPrompt } from './run.ts'
 import { type OpencodeServer, startServer } from './server.ts'

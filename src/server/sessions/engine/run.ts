@@ -5,7 +5,6 @@ import { AppError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Log } from '../../platform/log.ts'
 import { contextOf } from '../../platform/trace-context.ts'
-import { unusableKeyEvent } from '../../runtimes/endings.ts'
 import {
   failed,
   idle,
@@ -16,6 +15,7 @@ import {
   type Runtime,
   RuntimeFailure,
   stopped,
+  unusableKeyEvent,
 } from '../../runtimes/runtime.ts'
 import type { Telemetry, TracedRun } from '../../telemetry/telemetry.ts'
 import { subagentEntries } from '../../tools/subagents.ts'
