@@ -6,6 +6,7 @@ import type { WorkspaceFile } from '../../src/contract/files.ts'
 import type { OpencodeMessage, Session } from '../../src/contract/sessions.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { send } from '../support/service/send.ts'
+import { held, release } from '../support/sessions/held-command.ts'
 import type { Answer } from '../support/upstream/scripted-answer.ts'
 import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
@@ -131,7 +132,7 @@ test('a fork can run on another agent, version and model', async () => {
 
 test('a fork of a running session leaves its run alone, and repeats are one', async () => {
   const { id } = await ok<Session>('POST /session', {})
-  await ask(id, saying(bash('echo x > x.txt'), bash('sleep 3; echo y > y.txt'), { text: 'Done.' }))
+  await ask(id, saying(bash('echo x > x.txt'), bash(`${held}; echo y > y.txt`), { text: 'Done.' }))
   await eventually(
     async () => (await logOf(id)).filter(({ type }) => type === 'agent.tool_use').length === 2 || undefined,
   )
@@ -143,7 +144,8 @@ test('a fork of a running session leaves its run alone, and repeats are one', as
   assert.deepEqual(await pathsOf(one ?? ''), ['x.txt'])
   const closing = (await logOf(one ?? '')).slice(-4).map(({ type }) => type)
   assert.deepEqual(closing, ['agent.tool_result', 'session.prompt_ended', 'session.status_idle', 'session.forked'])
-  await eventually(async () => (await pathsOf(id)).length === 2 || undefined)
+  await release(service, id)
+  await eventually(async () => (await pathsOf(id)).join() === 'x.txt,y.txt' || undefined)
 })
 
 test('what names nothing is rejected', async () => {

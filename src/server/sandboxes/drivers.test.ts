@@ -99,7 +99,7 @@ function testProcesses(name: string, run: Run): void {
   })
 
   test(`${name}: a command may still write output at its timeout`, async () => {
-    const { output } = await run('trap "echo tidy; exit 0" TERM; echo ready; sleep 60 & wait', { timeoutMs: 1_000 })
+    const { output } = await run('trap "echo tidy; exit 0" TERM; echo ready; sleep 60 & wait', { timeoutMs: 3_000 })
     assert.equal(output, 'ready\ntidy\n')
   })
 
