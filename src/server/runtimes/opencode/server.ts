@@ -47,7 +47,7 @@ export async function startServer(
   return { api: opencodeApi(connection), program, task, exited: program.exited, stop }
 }
 
-const startMs = 60_000
+const startMs = 180_000
 const maxOutputLength = 64 * 1024
 
 function untilListening({ stdout, exited, errors }: LocalProgram): Promise<void> {

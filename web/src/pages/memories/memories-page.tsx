@@ -21,6 +21,8 @@ export function MemoriesPage() {
   const { agent, open } = address
   const filtering = useMemoryFilters()
   const close = () => setAddress({ open: undefined, create: undefined, preview: undefined })
+  // A memory that was opened while the form saved stays open.
+  const closeForm = () => setAddress({ create: undefined })
   const create = () => setAddress({ create: '1', open: undefined, preview: undefined }, { isStep: true })
   return (
     <Page
@@ -61,8 +63,8 @@ export function MemoriesPage() {
         <WithPanel
           panel={
             address.create !== undefined ? (
-              <ChangePanel key="create" title="Add memory" right="Viewers cannot add memories" onClose={close}>
-                <AddMemory agentId={agent} onClose={close} />
+              <ChangePanel key="create" title="Add memory" right="Viewers cannot add memories" onClose={closeForm}>
+                <AddMemory agentId={agent} onClose={closeForm} />
               </ChangePanel>
             ) : address.preview !== undefined ? (
               <PreviewPanel key="preview" agentId={agent} onClose={close} />
