@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { openConsole, startConsole } from '../support/console/browser.ts'
 import { startCuttableProxy } from '../support/console/cuttable-proxy.ts'
 import { sendOk } from '../support/service/send.ts'
-import { held, release } from '../support/sessions/held-command.ts'
+import { release, untilReleased } from '../support/sessions/released-command.ts'
 import { bash, configFor, saying } from '../support/upstream/scripted-service.ts'
 import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
@@ -70,7 +70,7 @@ test('a run is interrupted after a question, and the log says what was cut off',
 })
 
 test('a message in mode steer joins the run; one in mode enqueue waits above the field and can be withdrawn', async t => {
-  const session = await newSession(saying(bash(held), { text: 'Both are read.' }))
+  const session = await newSession(saying(bash(untilReleased), { text: 'Both are read.' }))
   const { page } = await openConsole(t, { service, path: pathOf(session) })
   await page.getByText('tool running').first().waitFor()
   await send(page, 'Wait behind it')

@@ -6,7 +6,7 @@ import type { WorkspaceFile } from '../../src/contract/files.ts'
 import type { OpencodeMessage, Session } from '../../src/contract/sessions.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { send } from '../support/service/send.ts'
-import { held, release } from '../support/sessions/held-command.ts'
+import { release, untilReleased } from '../support/sessions/released-command.ts'
 import type { Answer } from '../support/upstream/scripted-answer.ts'
 import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
@@ -132,7 +132,7 @@ test('a fork can run on another agent, version and model', async () => {
 
 test('a fork of a running session leaves its run alone, and repeats are one', async () => {
   const { id } = await ok<Session>('POST /session', {})
-  await ask(id, saying(bash('echo x > x.txt'), bash(`${held}; echo y > y.txt`), { text: 'Done.' }))
+  await ask(id, saying(bash('echo x > x.txt'), bash(`${untilReleased}; echo y > y.txt`), { text: 'Done.' }))
   await eventually(
     async () => (await logOf(id)).filter(({ type }) => type === 'agent.tool_use').length === 2 || undefined,
   )
