@@ -132,15 +132,16 @@ export function createBudgets(deps: Deps): Budgets {
    * need. The first retry follows a flush of this process, the others a request to all processes.
    */
   const withRetry = async (request: ReservationRequest, tryOnce: typeof tryReserve): Promise<Verdict> => {
+    const isFinal = (verdict: Verdict): boolean => verdict.is_admitted || !mayBeFreed(verdict)
     const first = await tryOnce(request)
-    if (first.is_admitted || !mayBeFreed(first)) return first
+    if (isFinal(first)) return first
     const full = first.budgets.flatMap(({ has_money, scope, scope_id }) => (has_money ? [] : [{ scope, scope_id }]))
     slices.releaseIdle(full)
     await usage.flush()
     let last = await tryOnce(request)
-    if (full.length > 0 && !last.is_admitted && mayBeFreed(last)) notifications.send(needChannel, JSON.stringify(full))
+    if (full.length > 0 && !isFinal(last)) notifications.send(needChannel, JSON.stringify(full))
     for (const ms of settlingMs) {
-      if (last.is_admitted || !mayBeFreed(last)) return last
+      if (isFinal(last)) return last
       await pause(ms)
       last = await tryOnce(request)
     }

@@ -1,7 +1,8 @@
 import { cacheTtlMs } from '../platform/durations.ts'
-import type { BaseModel, Capabilities, Deployment, TokenPrices, UnitPrices } from './deployments.ts'
+import type { BaseModel, Capabilities, Deployment, UnitPrices } from './deployments.ts'
 import type { ModelParams } from './model-shape.ts'
 import { defaultTimeouts, providerOf } from './providers.ts'
+import { pricesOfParams } from './token-price-params.ts'
 import type { ReportAt } from './yaml-shape.ts'
 
 type Figures = Pick<
@@ -33,7 +34,7 @@ export function figuresOf({ params, provider, reportAt }: Of): Figures {
   const { rpm, tpm, max_parallel: maxParallel, deny, base_model: base, web_search_cost_per_query: searchPrice } = params
   const baseModel = base === undefined ? undefined : checkedBaseModel(base, provider, reportAt)
   const capabilities = capabilitiesOf(params, reportAt)
-  const prices = pricesOf(params)
+  const prices = pricesOfParams(params)
   const unitPrices = unitPricesOf(params)
   return {
     ...(baseModel && { baseModel }),
@@ -126,29 +127,6 @@ function checkedTtl({ ttl }: NonNullable<ModelParams['cache']>, reportAt: Report
 
 const milliseconds = (seconds: number | undefined): number | undefined =>
   seconds === undefined ? undefined : Math.ceil(seconds * 1000)
-
-function pricesOf(params: Partial<ModelParams>): TokenPrices {
-  const {
-    input_cost_per_token: input,
-    output_cost_per_token: output,
-    cache_read_input_token_cost: cacheRead,
-    cache_creation_input_token_cost: cacheWrite5m,
-    cache_creation_input_token_cost_above_1hr: cacheWrite1h,
-    input_cost_per_audio_token: inputAudio,
-    cache_read_input_audio_token_cost: cacheReadAudio,
-    output_cost_per_audio_token: outputAudio,
-  } = params
-  return {
-    ...(input !== undefined && { input }),
-    ...(output !== undefined && { output }),
-    ...(cacheRead !== undefined && { cacheRead }),
-    ...(cacheWrite5m !== undefined && { cacheWrite5m }),
-    ...(cacheWrite1h !== undefined && { cacheWrite1h }),
-    ...(inputAudio !== undefined && { inputAudio }),
-    ...(cacheReadAudio !== undefined && { cacheReadAudio }),
-    ...(outputAudio !== undefined && { outputAudio }),
-  }
-}
 
 function unitPricesOf(params: Partial<ModelParams>): UnitPrices {
   const {

@@ -8,6 +8,7 @@ import {
   ratesOfList,
   type StatedRate,
 } from './price-list.ts'
+import { tokenPriceParams } from './token-price-params.ts'
 
 type List = Readonly<Record<string, unknown>>
 
@@ -26,16 +27,9 @@ const providerNames: readonly (readonly [theirs: RegExp, ours: string])[] = [
 /** Modes that are priced by tokens. */
 const modes: ReadonlySet<unknown> = new Set([undefined, 'chat', 'completion', 'responses', 'embedding'])
 
-const rateKeys: Readonly<Record<string, RateName>> = {
-  input_cost_per_token: 'input',
-  output_cost_per_token: 'output',
-  cache_read_input_token_cost: 'cacheRead',
-  cache_creation_input_token_cost: 'cacheWrite5m',
-  cache_creation_input_token_cost_above_1hr: 'cacheWrite1h',
-  input_cost_per_audio_token: 'inputAudio',
-  cache_read_input_audio_token_cost: 'cacheReadAudio',
-  output_cost_per_audio_token: 'outputAudio',
-}
+const rateKeys = Object.fromEntries(
+  Object.entries(tokenPriceParams).map(([rate, field]) => [field, rate as RateName] as const),
+)
 
 /** True for the shape of LiteLLM's `model_prices_and_context_window.json`. */
 export const isLiteLlmList = (list: List): boolean =>

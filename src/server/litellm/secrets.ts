@@ -1,3 +1,4 @@
+import { createUniqueNames } from '../platform/unique-names.ts'
 import type { ImportReport } from './report.ts'
 
 /** Moves credentials out of the file: into references to environment variables. */
@@ -10,21 +11,13 @@ const reference = /^os\.environ\//
 
 export function createSecretReferences(report: ImportReport): SecretReferences {
   const variables = new Map<string, string>()
-  const taken = new Set<string>()
-
-  function variableFor(wanted: string): string {
-    const name = wanted.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')
-    let free = name
-    for (let number = 2; taken.has(free); number++) free = `${name}_${number}`
-    taken.add(free)
-    return free
-  }
+  const unique = createUniqueNames((name, number) => `${name}_${number}`)
 
   return {
     moved(value, { setting, variable: wanted }) {
       if (typeof value !== 'string' || reference.test(value)) return value
       const known = variables.get(value)
-      const variable = known ?? variableFor(wanted)
+      const variable = known ?? unique(wanted.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_'))
       variables.set(value, variable)
       report.approximated(
         setting,

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ModelParamName } from '../../contract/model-params.ts'
 import type { Deployment } from '../config/deployments.ts'
 import { defaultTimeouts } from '../config/providers.ts'
+import { paramsOfPrices } from '../config/token-price-params.ts'
 import { compact } from '../platform/json.ts'
 
 /** Returns the parameters of a deployment without defaults. `timeouts` has the values of the two timeouts in seconds. */
@@ -37,14 +38,7 @@ export function paramsOf(deployment: Deployment): Record<string, unknown> {
     rpm: deployment.rpm,
     tpm: deployment.tpm,
     max_parallel: deployment.maxParallel,
-    input_cost_per_token: prices?.input,
-    output_cost_per_token: prices?.output,
-    cache_read_input_token_cost: prices?.cacheRead,
-    cache_creation_input_token_cost: prices?.cacheWrite5m,
-    cache_creation_input_token_cost_above_1hr: prices?.cacheWrite1h,
-    input_cost_per_audio_token: prices?.inputAudio,
-    cache_read_input_audio_token_cost: prices?.cacheReadAudio,
-    output_cost_per_audio_token: prices?.outputAudio,
+    ...paramsOfPrices(prices),
     input_cost_per_character: unitPrices?.character,
     input_cost_per_second: unitPrices?.second,
     output_cost_per_image: unitPrices?.image,

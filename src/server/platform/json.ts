@@ -32,6 +32,10 @@ export function withEntries(record: Json, field: string, change: (entry: unknown
   return changed === list ? record : { ...record, [field]: changed }
 }
 
+/** Returns the members of all objects of a list; of a repeated name the last one. Time is linear. */
+export const withAllMembers = (list: readonly unknown[]): Json =>
+  Object.fromEntries(list.flatMap(each => Object.entries(recordOf(each))))
+
 /** Returns a string unchanged; an empty string for other values. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
@@ -50,10 +54,10 @@ export const countOf = (value: unknown): number | undefined =>
 export const compact = (record: Json): Record<string, unknown> =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined))
 
-/** Returns the value of a JSON text; `otherwise` for invalid JSON. */
-export function jsonOr(text: string, otherwise: unknown): unknown {
+/** Returns the value of a JSON text, which `parse` reads; `otherwise` for invalid JSON. */
+export function jsonOr(text: string, otherwise: unknown, parse: (text: string) => unknown = JSON.parse): unknown {
   try {
-    return JSON.parse(text)
+    return parse(text)
   } catch {
     // External text: the caller decides how to handle it.
     return otherwise

@@ -1,4 +1,4 @@
-import { isRecord, type Json } from '../../platform/json.ts'
+import { isRecord, type Json, jsonOr } from '../../platform/json.ts'
 
 /** A number in its own spelling, which JSON.stringify writes unchanged. TypeScript does not know these functions yet. */
 const { rawJSON, isRawJSON } = JSON as unknown as {
@@ -27,8 +27,8 @@ function exact(_key: string, value: unknown, { source }: { readonly source?: str
  * models write the object as a JSON string.
  */
 export function toolInputIn(text: string): Json | undefined {
-  const value = orElse(parseExact, text, undefined)
-  const inner = typeof value === 'string' ? orElse(parseExact, value, undefined) : value
+  const value = jsonOr(text, undefined, parseExact)
+  const inner = typeof value === 'string' ? jsonOr(value, undefined, parseExact) : value
   return isObject(inner) ? inner : undefined
 }
 
@@ -47,7 +47,7 @@ export function parseExactInputs(text: string): unknown {
 }
 
 /** As `parseExactInputs`; returns `otherwise` for invalid JSON. */
-export const exactInputsOr = (text: string, otherwise: unknown): unknown => orElse(parseExactInputs, text, otherwise)
+export const exactInputsOr = (text: string, otherwise: unknown): unknown => jsonOr(text, otherwise, parseExactInputs)
 
 /** Replaces exact numbers outside of inputs, in place: other fields are read as numbers. */
 function settled(value: unknown): unknown {
@@ -60,14 +60,5 @@ function settled(value: unknown): unknown {
 function settleMembers(record: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(record)) {
     if (!(inputs.has(name) && isObject(value))) record[name] = settled(value)
-  }
-}
-
-function orElse(parse: (text: string) => unknown, text: string, otherwise: unknown): unknown {
-  try {
-    return parse(text)
-  } catch {
-    // External text: the caller decides how to handle it.
-    return otherwise
   }
 }

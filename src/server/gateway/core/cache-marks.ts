@@ -1,7 +1,7 @@
 import { isAnthropicFormat } from '../../config/protocols.ts'
 import { isRecord, type Json, listOf, recordOf, withEntries } from '../../platform/json.ts'
 import type { CanonicalRequest } from './codec.ts'
-import type { StepOptions } from './normal-history.ts'
+import { type StepOptions, withBlocks } from './normal-history.ts'
 
 /** Limit of `cache_control` in a request. */
 const maxMarks = 4
@@ -16,7 +16,7 @@ export function withCacheMarks(request: CanonicalRequest, { target, note }: Step
   const given = target.protocol === 'bedrock-invoke' ? withMarkAtEnd(request) : request
   let excess = countOf(given) - maxMarks
   if (excess <= 0) return given
-  return mapped(given, (block, path) => {
+  return withEach(given, (block, path) => {
     if (!isRecord(block['cache_control']) || excess <= 0) return block
     excess--
     note(`${path}.cache_control`, 'dropped')
@@ -27,7 +27,7 @@ export function withCacheMarks(request: CanonicalRequest, { target, note }: Step
 
 function countOf(request: CanonicalRequest): number {
   let count = isRecord(request['cache_control']) ? 1 : 0
-  mapped(request, block => {
+  withEach(request, block => {
     if (isRecord(block['cache_control'])) count++
     return block
   })
@@ -37,22 +37,12 @@ function countOf(request: CanonicalRequest): number {
 type Change = (block: Json, path: string) => Json
 
 /** Applies a change to all tools and blocks, in the order in which the model reads them. */
-function mapped(request: CanonicalRequest, change: Change): CanonicalRequest {
-  const changed = (entry: unknown, path: string): unknown => {
-    if (!isRecord(entry)) return entry
-    const inside =
-      entry['type'] === 'tool_result'
-        ? withEntries(entry, 'content', (part, at) => changed(part, `${path}.content.${at}`))
-        : entry
-    return change(inside, path)
-  }
-  const inTools = withEntries(request, 'tools', (tool, at) => changed(tool, `tools.${at}`))
-  const inSystem = withEntries(inTools, 'system', (block, at) => changed(block, `system.${at}`))
-  return withEntries(inSystem, 'messages', (message, at) =>
-    isRecord(message)
-      ? withEntries(message, 'content', (block, index) => changed(block, `messages.${at}.content.${index}`))
-      : message,
-  )
+function withEach(request: CanonicalRequest, change: Change): CanonicalRequest {
+  const within = (record: Json, field: string, path: string): Json =>
+    withEntries(record, field, (entry, at) => (isRecord(entry) ? changed(entry, `${path}.${at}`) : entry))
+  const changed = (entry: Json, path: string): Json =>
+    change(entry['type'] === 'tool_result' ? within(entry, 'content', `${path}.content`) : entry, path)
+  return withBlocks(within(within(request, 'tools', 'tools'), 'system', 'system'), changed)
 }
 
 /** Types of blocks that accept no `cache_control`. */

@@ -1,23 +1,18 @@
-import { isRecord, type Json, listOf, recordOf, recordsOf, withEntries } from '../../platform/json.ts'
+import { type Json, listOf, recordOf, recordsOf } from '../../platform/json.ts'
 import { toolInputIn } from '../bytes/exact-numbers.ts'
 import type { CanonicalRequest } from './codec.ts'
-import type { StepOptions } from './normal-history.ts'
+import { type StepOptions, withBlocks } from './normal-history.ts'
 
 /** Parses inputs of tool calls that are JSON in a string: some clients store the text of the stream. */
 export function withObjectInputs(request: CanonicalRequest, { survey, note }: StepOptions): CanonicalRequest {
   if (!survey.hasTextInput) return request
-  const parsed = (block: unknown, path: string): unknown => {
-    const { type, input: text } = recordOf(block)
+  return withBlocks(request, (block, path) => {
+    const { type, input: text } = block
     const input = type === 'tool_use' && typeof text === 'string' ? toolInputIn(text || '{}') : undefined
     if (!input) return block
     note(`${path}.input`, 'parsed')
-    return { ...recordOf(block), input }
-  }
-  return withEntries(request, 'messages', (message, at) =>
-    isRecord(message)
-      ? withEntries(message, 'content', (block, index) => parsed(block, `messages.${at}.content.${index}`))
-      : message,
-  )
+    return { ...block, input }
+  })
 }
 
 /**

@@ -1,5 +1,6 @@
 import { isAnthropicFormat, isOpenAiFormat } from '../../config/protocols.ts'
 import { isRecord, type Json, listOf, recordOf, recordsOf, textOf, withEntries } from '../../platform/json.ts'
+import { createUniqueNames } from '../../platform/unique-names.ts'
 import { detailOf } from '../formats/shared/extras.ts'
 import { isClaude, traitsOf } from '../formats/shared/model-traits.ts'
 import { toolReferenceText } from '../formats/shared/tools.ts'
@@ -50,7 +51,7 @@ function imageTypeOf(data: string): string | undefined {
 }
 
 /** Returns the request with `change` applied to every block of its messages. */
-function withBlocks(request: CanonicalRequest, change: (block: Json, path: string) => Json): CanonicalRequest {
+export function withBlocks(request: CanonicalRequest, change: (block: Json, path: string) => Json): CanonicalRequest {
   return withEntries(request, 'messages', (message, at) =>
     isRecord(message)
       ? withEntries(message, 'content', (block, index) =>
@@ -131,9 +132,7 @@ const withField = (block: Json, field: string, value: string): Json =>
 
 /** Unique ids of tool calls. Needed since some servers number the calls of each answer from 0. */
 class CallIds {
-  readonly #taken = new Set<string>()
-  /** By the client's id: the number of its last call. */
-  readonly #numbers = new Map<string, number>()
+  readonly #unique = createUniqueNames((id, number) => `${id}_${number}`)
   /** By the client's id: the calls of the last turn with that id, and how many of them were answered. */
   readonly #latest = new Map<string, { readonly turn: number; readonly ids: string[]; answered: number }>()
   #turn = 0
@@ -144,11 +143,7 @@ class CallIds {
 
   /** Adds a call. Returns an id that no earlier call has. */
   added(id: string): string {
-    let own = id
-    let number = this.#numbers.get(id) ?? 1
-    while (this.#taken.has(own)) own = `${id}_${++number}`
-    this.#numbers.set(id, number)
-    this.#taken.add(own)
+    const own = this.#unique(id)
     const latest = this.#latest.get(id)
     if (latest?.turn === this.#turn) latest.ids.push(own)
     else this.#latest.set(id, { turn: this.#turn, ids: [own], answered: 0 })

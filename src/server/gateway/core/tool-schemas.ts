@@ -1,5 +1,14 @@
 import { isOpenAiFormat } from '../../config/protocols.ts'
-import { isRecord, type Json, listOf, recordOf, recordsOf, textOf, withEntries } from '../../platform/json.ts'
+import {
+  isRecord,
+  type Json,
+  listOf,
+  recordOf,
+  recordsOf,
+  textOf,
+  withAllMembers,
+  withEntries,
+} from '../../platform/json.ts'
 import { isClaude } from '../formats/shared/model-traits.ts'
 import type { CanonicalRequest } from './codec.ts'
 import type { StepOptions } from './normal-history.ts'
@@ -28,16 +37,9 @@ function objectOf(schema: Json): Json {
   const { allOf, anyOf, oneOf, ...own } = schema
   const all = branchesOf(allOf, schema)
   const branches = [...all, ...branchesOf(anyOf, schema), ...branchesOf(oneOf, schema)]
-  // Without a prototype, which the name __proto__ would set.
-  const properties: Record<string, unknown> = Object.create(null)
-  for (const each of [...branches, own]) Object.assign(properties, each['properties'])
+  const properties = withAllMembers([...branches, own].map(each => each['properties']))
   const required = new Set([own, ...all].flatMap(branch => listOf(branch['required'])))
-  return {
-    ...own,
-    type: 'object',
-    properties: { ...properties },
-    ...(required.size > 0 && { required: [...required] }),
-  }
+  return { ...own, type: 'object', properties, ...(required.size > 0 && { required: [...required] }) }
 }
 
 /**

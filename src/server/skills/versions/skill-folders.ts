@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { masterCaller } from '../../http/caller.ts'
+import { createUniqueNames } from '../../platform/unique-names.ts'
 import { attachedIds, copyOf, type PromptWithSkills } from '../blocks.ts'
 import type { UploadedFile } from './skill-folder.ts'
 import type { SkillVersionStore } from './version-store.ts'
@@ -31,17 +32,10 @@ export const createAttachedFolders =
         .digest(),
     }))
     const found = await store.folders(copies, [...owners, masterCaller.principal])
-    const taken = new Set<string>()
+    const unique = createUniqueNames((name, number) => `${name}-${number}`)
     return found.map(({ skill_id, number, name, paths }) => ({
-      name: freeName(name, taken),
+      name: unique(name),
       paths,
       read: wanted => store.filesAt({ skill_id, number }, wanted),
     }))
   }
-
-function freeName(name: string, taken: Set<string>): string {
-  let free = name
-  for (let count = 2; taken.has(free); count++) free = `${name}-${count}`
-  taken.add(free)
-  return free
-}

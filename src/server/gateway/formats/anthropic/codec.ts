@@ -96,8 +96,6 @@ function createInvokeDecoder(): StreamDecoder {
 }
 
 const maxMessageLength = 1_000
-/** Reports whether a text is the error page of a proxy. */
-const isPage = (text: string): boolean => /^\s*</.test(text)
 
 /** Reads an upstream error and keeps its status. The body has Anthropic's, Google's or AWS's format, or is text. */
 function problem(status: number, body: unknown): UpstreamProblem {
@@ -112,7 +110,7 @@ function codeOf(status: number): ErrorCode {
 }
 
 function messageIn(given: unknown): string | undefined {
-  if (typeof given === 'string') return isPage(given) ? undefined : given.trim().slice(0, maxMessageLength) || undefined
+  if (typeof given === 'string') return bedrockMessage(given)?.slice(0, maxMessageLength)
   const body = recordOf(Array.isArray(given) ? given[0] : given)
   const { error, detail } = body
   return textIn(recordOf(error)['message']) ?? textIn(error) ?? bedrockMessage(body) ?? textIn(detail)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json } from '../../../platform/json.ts'
+import { createUniqueNames } from '../../../platform/unique-names.ts'
 import { baseModelOf } from '../../core/call.ts'
 import type { CodecContext, ReasoningSigner } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
@@ -14,17 +15,8 @@ const maxLength = 200
  * spaces, hyphens and brackets. Equal requests give equal names.
  */
 function createDocumentNames(): (title: string) => string {
-  const taken = new Set<string>()
-  const numbers = new Map<string, number>()
-  return title => {
-    const base = allowed(title)
-    let name = base
-    let number = numbers.get(base) ?? 1
-    while (taken.has(name)) name = numbered(base, ++number)
-    numbers.set(base, number)
-    taken.add(name)
-    return name
-  }
+  const unique = createUniqueNames(numbered)
+  return title => unique(allowed(title))
 }
 
 function allowed(title: string): string {

@@ -1,4 +1,4 @@
-import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
+import { isRecord, type Json, listOf, nonEmptyText, withAllMembers } from '../../../platform/json.ts'
 
 interface Types {
   /** JSON Schema's type names, without null. Empty: any value. */
@@ -233,20 +233,12 @@ function decoded(step: string): string {
 
 /** Merges schemas, as far as one node can express them. Of several values of a keyword the first one counts. */
 function mergedSchemas(nodes: readonly Json[]): Json {
-  // Without a prototype, which the name __proto__ would set.
-  const merged: Record<string, unknown> = Object.create(null)
-  const properties: Record<string, unknown> = Object.create(null)
-  for (const node of nodes.toReversed()) {
-    Object.assign(merged, node)
-    Object.assign(properties, recordOf(node['properties']))
-  }
+  const last = nodes.toReversed()
+  const properties = withAllMembers(last.map(node => node['properties']))
   const required = nodes.flatMap(node => listOf(node['required']))
   return {
-    ...merged,
-    ...(Object.keys(properties).length > 0 && { properties: { ...properties } }),
+    ...withAllMembers(last),
+    ...(Object.keys(properties).length > 0 && { properties }),
     ...(required.length > 0 && { required }),
   }
 }
-
-const recordOf = (value: unknown): Json => (isRecord(value) ? value : {})
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])

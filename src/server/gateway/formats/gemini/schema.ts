@@ -1,4 +1,4 @@
-import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
+import { isRecord, type Json, nonEmptyText, withAllMembers } from '../../../platform/json.ts'
 import {
   type Allowance,
   boundsOf,
@@ -143,8 +143,7 @@ class Cleaner {
     if (branches.length === 0) return this.#object(open.node, open.seen, 0)
     this.isSimplified = true
     const all = [open.node, ...branches.map(branch => branch.node)]
-    const properties: Record<string, unknown> = Object.create(null)
-    for (const each of all) Object.assign(properties, each['properties'])
+    const properties = withAllMembers(all.map(each => each['properties']))
     const seen = [...open.seen, ...branches.flatMap(branch => branch.seen)]
     return this.#object({ ...open.node, properties }, seen, 0)
   }
