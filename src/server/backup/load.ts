@@ -2,6 +2,7 @@ import type { Client } from 'pg'
 import { endOnStop } from '../db/connect.ts'
 import { applyExactly } from '../db/migrate.ts'
 import { AppError } from '../platform/errors.ts'
+import { namedList } from '../platform/named-list.ts'
 import { type CatalogStore, catalogStore } from './catalog-store.ts'
 import type { BackupTable, Manifest } from './format.ts'
 import type { Part } from './read-file.ts'
@@ -47,7 +48,7 @@ async function prepare(catalog: CatalogStore, replaces: boolean): Promise<void> 
   if (!isOurs && names.length > 0) {
     throw new AppError(
       'conflict',
-      `database has tables of another program (${some(names)}); create an empty database for Switchyard`,
+      `database has tables of another program (${namedList(names, 5)}); create an empty database for Switchyard`,
     )
   }
   if (!isOurs) return
@@ -58,14 +59,11 @@ async function prepare(catalog: CatalogStore, replaces: boolean): Promise<void> 
   if (filled.length > 0 && !replaces) {
     throw new AppError(
       'conflict',
-      `database is not empty (it has rows in ${some(filled)}); restore into an empty one, or pass --replace to delete its content`,
+      `database is not empty (it has rows in ${namedList(filled, 5)}); restore into an empty one, or pass --replace to delete its content`,
     )
   }
   await catalog.clear()
 }
-
-const some = (names: readonly string[]): string =>
-  names.length <= 5 ? names.join(', ') : `${names.slice(0, 5).join(', ')} and ${names.length - 5} more`
 
 type Filling = Pick<Loading, 'client' | 'parts'> & { readonly catalog: CatalogStore }
 

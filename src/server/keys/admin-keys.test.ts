@@ -62,19 +62,19 @@ test('S08: a key created by an admin key inherits the omitted fields from it', a
   )
 })
 
-for (const [more, field] of [
-  [{ models: [] }, 'models'],
-  [{ models: ['opus'] }, 'models'],
-  [{ expires_at: null }, 'expires_at'],
-  [{ duration: '2d' }, 'expires_at'],
-  [{ max_budget: null }, 'max_budget'],
-  [{ max_budget: 10.01 }, 'max_budget'],
-  [{ budget_duration: '1d' }, 'budget_duration'],
-  [{ rpm_limit: 61 }, 'rpm_limit'],
-  [{ tpm_limit: null }, 'tpm_limit'],
-  [{ max_parallel_requests: 3 }, 'max_parallel_requests'],
-  [{ owner_id: 'bob' }, undefined],
-  [{ owner_id: null }, undefined],
+for (const [more, field, limit] of [
+  [{ models: [] }, 'models', 'allowed: sonnet, openai/*'],
+  [{ models: ['opus'] }, 'models', 'allowed: sonnet, openai/*'],
+  [{ expires_at: null }, 'expires_at', undefined],
+  [{ duration: '2d' }, 'expires_at', undefined],
+  [{ max_budget: null }, 'max_budget', '10.00 USD'],
+  [{ max_budget: 10.01 }, 'max_budget', '10.00 USD'],
+  [{ budget_duration: '1d' }, 'budget_duration', '30d'],
+  [{ rpm_limit: 61 }, 'rpm_limit', '60 requests per minute'],
+  [{ tpm_limit: null }, 'tpm_limit', '1000 tokens per minute'],
+  [{ max_parallel_requests: 3 }, 'max_parallel_requests', '2'],
+  [{ owner_id: 'bob' }, undefined, undefined],
+  [{ owner_id: null }, undefined, undefined],
 ] as const) {
   test(`S08: an admin key can neither create nor become a key that exceeds it: ${JSON.stringify(more)}`, async () => {
     const own = await made({ ...narrow, duration: '1d' })
@@ -86,7 +86,7 @@ for (const [more, field] of [
       const expected =
         field === undefined
           ? 'owner_id must be ada, the owner of this key'
-          : `${field} exceeds the limit of your own key`
+          : `${field} exceeds the limit of your own key (${limit ?? own.expires_at})`
       assert.equal(messageOf(answer), expected)
     }
     assert.deepEqual([await settingsOf(own.id), await settingsOf(child.id)], before)

@@ -16,7 +16,7 @@ import { hashOf, newKey, shownParts } from './format.ts'
 import { type KeyFields, type KeyRow, publicFields, toApiKey } from './key-row.ts'
 import type { KeyLookup } from './lookup.ts'
 import type { KeyFilter, KeyStore, Reach } from './store.ts'
-import { strongerField } from './strength.ts'
+import { exceededLimit } from './strength.ts'
 
 interface Deps {
   readonly pool: Pool
@@ -292,6 +292,7 @@ function rejectForeign({ owner_id }: ApiKeyWrite, { ownerScope }: Caller): void 
 }
 
 function rejectStronger(fields: KeyFields & BudgetLimits, own: KeyRow | undefined): void {
-  const field = own && strongerField(fields, own)
-  if (field !== undefined) throw new AppError('forbidden', `${field} exceeds the limit of your own key`)
+  const exceeded = own && exceededLimit(fields, own)
+  if (exceeded)
+    throw new AppError('forbidden', `${exceeded.field} exceeds the limit of your own key (${exceeded.limit})`)
 }

@@ -103,7 +103,8 @@ test('M2: an admin key with an expiry time cannot revoke or change keys that exp
   const lasting = await made({ role: 'admin' })
   for (const line of [`DELETE /api/keys/${lasting.id}`, `PATCH /api/keys/${lasting.id}`]) {
     const answer = await call(line, { as: own.key, ...(line.startsWith('P') && { body: { duration: '1m' } }) })
-    assert.deepEqual([answer.status, messageOf(answer)], [403, 'expires_at exceeds the limit of your own key'])
+    const message = `expires_at exceeds the limit of your own key (${own.expires_at})`
+    assert.deepEqual([answer.status, messageOf(answer)], [403, message])
   }
   assert.equal(await opens(lasting.key), true)
 })

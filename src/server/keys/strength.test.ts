@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { unlimited } from './fields.ts'
-import { strongerField } from './strength.ts'
+import { exceededLimit } from './strength.ts'
 
 const inADay = new Date(Date.now() + 86_400_000)
 const inAWeek = new Date(Date.now() + 7 * 86_400_000)
@@ -54,17 +54,37 @@ const cases: readonly (readonly [guarantee: string, changes: Partial<typeof own>
 ]
 for (const [guarantee, changes, field] of cases) {
   test(`S08: ${guarantee}: ${field === undefined ? 'no field exceeds the own key' : `${field} exceeds the own key`}`, () => {
-    assert.equal(strongerField({ ...own, ...changes }, own), field)
+    assert.equal(exceededLimit({ ...own, ...changes }, own)?.field, field)
   })
 }
 
 test('S08: only passthrough, which must be granted by name, can exceed a key without limits', () => {
-  assert.equal(strongerField(unlimited, unlimited), undefined)
-  assert.equal(strongerField(own, unlimited), 'passthrough')
-  assert.equal(strongerField({ ...own, passthrough: [] }, unlimited), undefined)
+  assert.equal(exceededLimit(unlimited, unlimited), undefined)
+  assert.equal(exceededLimit(own, unlimited)?.field, 'passthrough')
+  assert.equal(exceededLimit({ ...own, passthrough: [] }, unlimited), undefined)
 })
 
 test('S08: a budget with a period exceeds one that is never reset', () => {
   const life = { ...unlimited, max_usd: '10' }
-  assert.equal(strongerField({ ...life, duration: '9999mo' }, life), 'budget_duration')
+  assert.equal(exceededLimit({ ...life, duration: '9999mo' }, life)?.field, 'budget_duration')
+})
+
+for (const [changes, limit] of [
+  [{ owner_id: 'bob' }, 'ada'],
+  [{ models: ['opus'] }, 'allowed: sonnet, openai/*'],
+  [{ mcp_tools: { files: ['write'] } }, 'allowed: files/read, files/list'],
+  [{ expires_at: inAWeek }, inADay.toISOString()],
+  [{ max_usd: '11' }, '10.50 USD'],
+  [{ duration: '1d' }, '30d'],
+  [{ tpm_limit: 2_000 }, '1000 tokens per minute'],
+  [{ max_parallel: 3 }, '2'],
+] as const) {
+  test(`names the exceeded limit: ${limit}`, () => {
+    assert.equal(exceededLimit({ ...own, ...(changes as Partial<typeof own>) }, own)?.limit, limit)
+  })
+}
+
+test('names exact amounts and empty lists', () => {
+  assert.equal(exceededLimit({ ...own, max_usd: '1' }, { ...own, max_usd: '0.00001' })?.limit, '0.00001 USD')
+  assert.equal(exceededLimit(own, { ...own, passthrough: [] })?.limit, 'allowed: none')
 })

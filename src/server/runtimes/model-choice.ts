@@ -1,3 +1,5 @@
+import { namedList } from '../platform/named-list.ts'
+
 /** Model name with which the runtime chooses the model. */
 export const anyModel = 'default'
 
@@ -11,7 +13,5 @@ const shown = 10
 /** Returns the error text for a model that the runtime does not offer. `ids` are the models that it offers. */
 export function unknownModel(model: string, ids: readonly string[]): string {
   if (ids.length === 0) return `model ${JSON.stringify(model)} is unknown to the runtime: it lists no models`
-  const more = ids.length > shown ? ` and ${ids.length - shown} more` : ''
-  const offered = `${ids.slice(0, shown).join(', ')}${more}`
-  return `model ${JSON.stringify(model)} is unknown to the runtime; use one of ${offered}, or "${anyModel}"`
+  return `model ${JSON.stringify(model)} is unknown to the runtime; use one of ${namedList(ids, shown)}, or "${anyModel}"`
 }

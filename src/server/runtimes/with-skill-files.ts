@@ -1,3 +1,4 @@
+import { namedList } from '../platform/named-list.ts'
 import type { WorkspaceFiles } from '../sandboxes/sandbox.ts'
 import { messageOf, usesWorkspace } from './before-run.ts'
 import { type Batch, failed, type RunContext, type RunPrompt, type RunSession, type Runtime } from './runtime.ts'
@@ -74,11 +75,7 @@ async function place(folders: readonly SkillFiles[], files: Awaited<ReturnType<D
 /** Returns the text of the system prompt about the folders; empty without any. */
 function noteOf(folders: readonly SkillFiles[]): string {
   if (folders.length === 0) return ''
-  const lines = folders.map(({ name, paths }) => {
-    const named = paths.slice(0, maxNamed).join(', ')
-    const more = paths.length > maxNamed ? ` and ${paths.length - maxNamed} more` : ''
-    return `- ${skillsFolder}/${name}: ${named}${more}`
-  })
+  const lines = folders.map(({ name, paths }) => `- ${skillsFolder}/${name}: ${namedList(paths, maxNamed)}`)
   return ['Paths in your skills are relative to their folders in the workspace:', ...lines].join('\n')
 }
 

@@ -8,6 +8,7 @@ const dollars = (maximumFractionDigits: number): Intl.NumberFormat =>
   })
 const [cents, fractions] = [dollars(2), dollars(4)]
 const whole = new Intl.NumberFormat('en-US')
+const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
 const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
 const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' })
 
@@ -27,11 +28,10 @@ export const exactCount = (value: number): string => whole.format(value)
 /** Formats the time of a day: `14:03:09`. */
 export const timeOfDay = (at: number | string): string => clock.format(new Date(at))
 
-/** Formats a count: `812`, `12.3k`, `4.1M`. */
+/** Formats a count: `812`, `12.3k`, `4.1M`, `2B`, `1T`. */
 export function count(value: number): string {
   if (Math.abs(value) < 10_000) return whole.format(value)
-  const [divisor, unit] = Math.abs(value) < 1_000_000 ? [1e3, 'k'] : Math.abs(value) < 1e9 ? [1e6, 'M'] : [1e9, 'B']
-  return `${(value / divisor).toFixed(1).replace(/\.0$/, '')}${unit}`
+  return compact.format(value).replace('K', 'k')
 }
 
 /** Formats a duration in milliseconds: `12 ms`, `1.2 s`, `42 s`, `3 m 04 s`, `2 h 05 m`, `3 d 4 h`. */

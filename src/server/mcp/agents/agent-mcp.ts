@@ -2,6 +2,7 @@ import type { McpTool } from '../../../contract/mcp.ts'
 import type { Caller, GrantedServer } from '../../http/caller.ts'
 import { AppError } from '../../platform/errors.ts'
 import { recordOf } from '../../platform/json.ts'
+import { namedList } from '../../platform/named-list.ts'
 import { untilAborted } from '../../platform/until-aborted.ts'
 import { type EnabledServer, enabledServers } from '../../tools/mcp-toolset.ts'
 import type { ToolResult } from '../../tools/tool.ts'
@@ -249,8 +250,7 @@ function runTool(
 const isListed = (name: string, list: Awaited<ReturnType<McpTools['offered']>>): boolean =>
   list.held.includes(name) || list.tools.some(tool => tool.name === name)
 
-const shown = (names: readonly string[]): string =>
-  names.slice(0, 20).join(', ').slice(0, 1_000) + (names.length > 20 ? ` and ${names.length - 20} more` : '')
+const shown = (names: readonly string[]): string => namedList(names, 20).slice(0, 1_000)
 
 const heldWarning = ({ server_id, server_name }: RegisteredServer, names: readonly string[]) =>
   names.length === 0

@@ -74,6 +74,13 @@ const settings: readonly (readonly [string, object, object, (string | undefined)
     'claude-sonnet-4-20250514',
   ],
   [
+    'K7: models that cannot think get no thinking, and keep the temperature',
+    { reasoning_effort: 'high', temperature: 0.2 },
+    { temperature: 0.2 },
+    'reasoning_effort=dropped',
+    'claude-3-5-haiku-20241022',
+  ],
+  [
     'K7: effort none turns off thinking that is on by default',
     { reasoning_effort: 'none' },
     { thinking: { type: 'disabled' } },
@@ -96,6 +103,13 @@ const settings: readonly (readonly [string, object, object, (string | undefined)
     { tools: [f, g] },
     { tools: [canonicalF, canonicalG] },
     'tools.1.function.strict=dropped',
+  ],
+  [
+    'the schema of a tool without parameters is an empty object',
+    {
+      tools: [{ type: 'function', function: { name: 'g', parameters: { type: 'object', properties: null } } }],
+    },
+    { tools: [canonicalG] },
   ],
   [
     'M7: a named function',

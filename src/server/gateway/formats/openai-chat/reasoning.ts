@@ -139,7 +139,7 @@ export function reasoningTextOf(delta: Json): string {
 }
 
 /** Fields in which servers also accept reasoning in requests. */
-type ReasoningField = 'reasoning_content' | 'reasoning'
+export type ReasoningField = 'reasoning_content' | 'reasoning'
 
 /** Returns the field of the reasoning in a delta or message; undefined for fields that requests do not have. */
 export function reasoningFieldOf(delta: Json): ReasoningField | undefined {

@@ -174,7 +174,25 @@ const table: readonly (readonly [string, readonly Json[], readonly Json[], reado
     'consecutive assistant turns are merged, so that results follow their calls',
     [assistant(toolUse('a')), assistant(text('and'), toolUse('b')), user(result('a', '1'), result('b', '2'))],
     [{ ...calls('a', 'b'), content: 'and' }, tool('a', '1'), tool('b', '2')],
-    [],
+    ['messages.1.content.0=moved_before_tool_calls'],
+  ],
+  [
+    'results follow the calls of a turn of several messages, also after a turn that the user sent in between',
+    [
+      assistant(toolUse('a')),
+      assistant(toolUse('b'), text('and')),
+      user(text('wait')),
+      user(result('a', '1')),
+      user(result('b', '2'), text('go')),
+    ],
+    [
+      { ...calls('a', 'b'), content: 'and' },
+      tool('a', '1'),
+      tool('b', '2'),
+      { role: 'user', content: 'wait' },
+      { role: 'user', content: 'go' },
+    ],
+    ['messages.1.content.1=moved_before_tool_calls'],
   ],
   [
     'M6: a later system message is sent, as string or array',

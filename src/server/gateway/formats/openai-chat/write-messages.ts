@@ -1,7 +1,7 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, listOf, textOf } from '../../../platform/json.ts'
 import { endsPrefix, hasBreakpoint, withBreakpoint, withBreakpointOf } from '../shared/extras.ts'
-import { reasoningFieldIn } from './reasoning.ts'
+import { type AssistantTurn, addContent, assistantMessage, newAssistantTurn } from './write-assistant.ts'
 import {
   blocksOf,
   type ChatMessage,
@@ -19,32 +19,90 @@ import {
  * follow in a user message.
  */
 export function chatMessages(request: Json, conversion: Conversion): readonly ChatMessage[] {
-  const messages: ChatMessage[] = systemMessages(request['system'], 'system', conversion)
-  let resultsAt = messages.length
+  const first = newStretch()
+  first.turns.push(...systemMessages(request['system'], 'system', conversion))
+  const conversation: Conversation = { stretches: [first], current: first, isAtStart: true }
   for (const [index, message] of listOf(request['messages']).entries()) {
     const path = `messages.${index}`
     if (!isRecord(message)) throw invalid(`${path} must be an object`)
-    const content = `${path}.content`
-    switch (message['role']) {
-      case 'system':
-        addInstructions(messages, systemMessages(message['content'], content, conversion), { path, conversion })
-        break
-      case 'assistant':
-        addAssistant(messages, assistantMessage(blocksOf(message['content'], content), conversion))
-        resultsAt = messages.length
-        break
-      case 'user': {
-        const { results, rest } = userTurn(message['content'], content, conversion)
-        messages.splice(resultsAt, 0, ...results)
-        for (const turn of rest) addTurn(messages, turn, conversion)
-        resultsAt += results.length
-        break
-      }
-      default:
-        throw invalid(`${path}.role must be user, assistant or system`)
-    }
+    addMessage(conversation, { message, path, conversion })
   }
-  return messages
+  const messages = conversation.stretches.flatMap(stretch => messagesOf(stretch, conversion))
+  return conversion.rules.hasStrictTurns ? withMergedTurns(messages) : messages
+}
+
+interface Conversation {
+  readonly stretches: Stretch[]
+  /** The last stretch. */
+  current: Stretch
+  /** False after the first message of the user or the assistant. */
+  isAtStart: boolean
+}
+
+interface Added {
+  readonly message: Json
+  /** Such as `messages.3`. */
+  readonly path: string
+  readonly conversion: Conversion
+}
+
+function addMessage(conversation: Conversation, { message, path, conversion }: Added): void {
+  const content = `${path}.content`
+  if (message['role'] === 'system') {
+    const added = systemMessages(message['content'], content, conversion)
+    // Models with strict turns get later instructions in a turn of the user.
+    const isMoved = conversion.rules.hasStrictTurns && !conversation.isAtStart
+    if (isMoved && added.length > 0) conversion.note(path, 'moved_to_user')
+    conversation.current.turns.push(...(isMoved ? added.map(moved) : added))
+    return
+  }
+  conversation.isAtStart = false
+  if (message['role'] === 'assistant')
+    addContent(assistantTurn(conversation), blocksOf(message['content'], content), conversion)
+  else if (message['role'] === 'user') addUser(conversation.current, userTurn(message['content'], content, conversion))
+  else throw invalid(`${path}.role must be user, assistant or system`)
+}
+
+/** Returns the turn to which a message of the assistant belongs: the last one, unless other messages follow it. */
+function assistantTurn(conversation: Conversation): AssistantTurn {
+  const { results, turns } = conversation.current
+  if (results.length + turns.length > 0) {
+    conversation.current = newStretch()
+    conversation.stretches.push(conversation.current)
+  }
+  return conversation.current.assistant
+}
+
+/**
+ * A turn of the assistant and all messages up to its next one. Tool messages must directly follow the calls, so
+ * consecutive messages of the assistant are merged, and the results precede the other turns.
+ */
+interface Stretch {
+  readonly assistant: AssistantTurn
+  readonly results: ChatMessage[]
+  /** Turns of the user and of the system. */
+  readonly turns: ChatMessage[]
+}
+
+const newStretch = (): Stretch => ({ assistant: newAssistantTurn(), results: [], turns: [] })
+
+const messagesOf = ({ assistant, results, turns }: Stretch, conversion: Conversion): readonly ChatMessage[] => [
+  ...assistantMessage(assistant, conversion),
+  ...results,
+  ...turns,
+]
+
+/** Merges turns of the same role in a row. */
+function withMergedTurns(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const runs: ChatMessage[][] = []
+  for (const message of messages) {
+    const run = runs.at(-1)
+    if (run?.[0]?.role === message.role && (message.role === 'user' || message.role === 'system')) run.push(message)
+    else runs.push([message])
+  }
+  return runs.flatMap(run =>
+    run.length === 1 ? run : [{ ...run[0], content: contentOf(run.flatMap(partsIn)) } as ChatMessage],
+  )
 }
 
 /** Returns one system message with all texts, in a list; an empty list without text. */
@@ -60,44 +118,13 @@ function systemMessages(content: unknown, path: string, conversion: Conversion):
   return parts.length === 0 ? [] : [{ role: 'system', content: contentOf(parts) }]
 }
 
-interface Instructions {
-  readonly path: string
-  readonly conversion: Conversion
-}
-
-/** Adds instructions. Models with strict turns get later ones in the turn of the user. */
-function addInstructions(messages: ChatMessage[], added: ChatMessage[], { path, conversion }: Instructions): void {
-  const isMoved = conversion.rules.hasStrictTurns && messages.some(({ role }) => role !== 'system')
-  if (isMoved && added.length > 0) conversion.note(path, 'moved_to_user')
-  for (const message of added) addTurn(messages, isMoved ? moved(message) : message, conversion)
-}
-
-const moved = ({ content }: ChatMessage): ChatMessage => ({
+const moved = (message: ChatMessage): ChatMessage => ({
   role: 'user',
-  content: `<system>\n${joinedText(partsIn(content).map(part => (part.type === 'text' ? part.text : '')))}\n</system>`,
+  content: `<system>\n${joinedText(partsIn(message).map(part => (part.type === 'text' ? part.text : '')))}\n</system>`,
 })
 
-/** Adds a message; for models with strict turns, to the last message if that has the same role. */
-function addTurn(messages: ChatMessage[], message: ChatMessage, { rules }: Conversion): void {
-  const last = messages.at(-1)
-  if (last?.role !== message.role || !rules.hasStrictTurns) messages.push(message)
-  else
-    messages[messages.length - 1] = {
-      ...last,
-      content: contentOf([last, message].flatMap(({ content }) => partsIn(content))),
-    }
-}
-
-const partsIn = (content: unknown): readonly Part[] =>
+const partsIn = ({ content }: ChatMessage): readonly Part[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : (listOf(content) as readonly Part[])
-
-/** Adds an assistant message. Consecutive ones are merged, so that tool messages directly follow their calls. */
-function addAssistant(messages: ChatMessage[], message: ChatMessage | undefined): void {
-  if (!message) return
-  const last = messages.at(-1)
-  if (last?.role === 'assistant') messages[messages.length - 1] = joinedAssistant(last, message)
-  else messages.push(message)
-}
 
 interface UserTurn {
   readonly results: readonly ChatMessage[]
@@ -116,87 +143,12 @@ function userTurn(content: unknown, path: string, conversion: Conversion): UserT
   }
 }
 
+function addUser({ results, turns }: Stretch, added: UserTurn): void {
+  for (const result of added.results) results.push(result)
+  for (const turn of added.rest) turns.push(turn)
+}
+
 const isResult = ({ block }: { readonly block: Json }): boolean => block['type'] === 'tool_result'
-
-/** Converts an assistant turn to one text followed by all calls; undefined if it has no equivalent content. */
-function assistantMessage(blocks: readonly Placed[], conversion: Conversion): ChatMessage | undefined {
-  const texts: string[] = []
-  const calls: Json[] = []
-  const thoughts = thoughtsOf(blocks, conversion)
-  for (const placed of blocks) {
-    const { block, path } = placed
-    noteCacheControl(placed, conversion)
-    if (block['type'] === 'text') {
-      const text = textOf(block['text'])
-      if (calls.length > 0 && text !== '') conversion.note(path, 'moved_before_tool_calls')
-      texts.push(text)
-    } else if (block['type'] === 'tool_use') calls.push(toolCall(block, calls.length === 0, conversion))
-    else if (!thoughts.paths.has(path)) conversion.note(path, 'dropped')
-  }
-  const message = messageOf(joinedText(texts), calls)
-  return message && { ...message, ...thoughts.fields }
-}
-
-interface Thoughts {
-  /** Fields to add to the message. */
-  readonly fields: Json
-  /** Paths of the blocks in `fields`. */
-  readonly paths: ReadonlySet<string>
-}
-
-/**
- * Returns this provider's reasoning in a turn with tool calls. Some servers reject a tool result without the reasoning
- * before its call. Other turns must not contain reasoning, except for models that require it in all of them.
- */
-function thoughtsOf(blocks: readonly Placed[], { openReasoning, rules }: Conversion): Thoughts {
-  const paths = new Set<string>()
-  const fields: Record<string, string> = {}
-  if (!rules.needsReasoning && !blocks.some(({ block }) => block['type'] === 'tool_use')) return { fields, paths }
-  for (const { block, path } of blocks) {
-    if (block['type'] !== 'thinking') continue
-    const field = reasoningFieldIn(openReasoning(textOf(block['signature'])))
-    if (field === undefined) continue
-    paths.add(path)
-    fields[field] = joinedText([fields[field] ?? '', textOf(block['thinking'])])
-  }
-  if (rules.needsReasoning && !fields['reasoning_content']) fields['reasoning_content'] = unknownReasoning
-  return { fields, paths }
-}
-
-/** In place of reasoning that is not known, such as that of another provider. An empty text is rejected. */
-const unknownReasoning = ' '
-
-/** Merges two consecutive assistant turns. */
-function joinedAssistant(first: ChatMessage, second: ChatMessage): ChatMessage {
-  const text = joinedText([textOf(first['content']), textOf(second['content'])])
-  // The list of the first is extended: copies would take quadratic time.
-  const calls = Array.isArray(first['tool_calls']) ? (first['tool_calls'] as unknown[]) : []
-  for (const call of listOf(second['tool_calls'])) calls.push(call)
-  const thoughts = [first, second].map(({ reasoning_content: thought }) => textOf(thought))
-  const known = joinedText(thoughts.filter(thought => thought !== unknownReasoning)) || thoughts[0]
-  return {
-    ...first,
-    ...second,
-    ...messageOf(text, calls),
-    role: 'assistant',
-    ...(known && { reasoning_content: known }),
-  }
-}
-
-function messageOf(text: string, calls: readonly unknown[]): ChatMessage | undefined {
-  if (calls.length > 0) return { role: 'assistant', content: text === '' ? null : text, tool_calls: calls }
-  return text === '' ? undefined : { role: 'assistant', content: text }
-}
-
-function toolCall(block: Json, isFirst: boolean, { rules }: Conversion): Json {
-  const id = textOf(block['id'])
-  return {
-    id: rules.callIdOf(id),
-    type: 'function',
-    function: { name: textOf(block['name']), arguments: JSON.stringify(block['input'] ?? {}) },
-    ...(isFirst && rules.firstCallFields(id)),
-  }
-}
 
 /** Tool message for a call, and the parts that it cannot contain, which follow in a user message. */
 interface ToolResult {

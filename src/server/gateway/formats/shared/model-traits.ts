@@ -11,8 +11,8 @@ export interface ModelTraits {
   readonly takesPrefill: boolean
   /** False if the model cannot be forced to call a tool. */
   readonly takesForcedChoice: boolean
-  /** `adaptive` models choose their thinking budget; `budget` models need a number of tokens. */
-  readonly thinking: 'adaptive' | 'budget'
+  /** `adaptive` models choose their thinking budget; `budget` models need a number of tokens; others cannot think. */
+  readonly thinking: 'adaptive' | 'budget' | 'none'
   /**
    * How thinking is turned off: models that think by default need `disabled` or `between_tools`, or think always, with
    * `low_effort` at the least; for others the field is left out.
@@ -35,9 +35,9 @@ const otherModels: ModelTraits = {
 }
 
 /**
- * Returns the traits of a model by its name. Claude rejects temperature with top_p from 4.1, needs a thinking budget
- * before 4.6, rejects prefills from 4.6 and sampling settings from 4.7, thinks by default from 5, and except for Haiku
- * rejects forced calls from 5.1. Source: Anthropic's migration guides.
+ * Returns the traits of a model by its name. Claude rejects temperature with top_p from 4.1, thinks from 3.7, needs a
+ * thinking budget before 4.6, rejects prefills from 4.6 and sampling settings from 4.7, thinks by default from 5, and
+ * except for Haiku rejects forced calls from 5.1. Source: Anthropic's migration guides.
  */
 export function traitsOf(model: string): ModelTraits {
   const version = claudeVersion(model)
@@ -47,7 +47,10 @@ export function traitsOf(model: string): ModelTraits {
     takesPrefill: version < 4.6,
     takesForcedChoice: version < 5.1 || model.includes('haiku'),
   }
-  if (version < 4.6) return { ...known, takesSampling: true, thinking: 'budget', noThinking: 'omitted', efforts: [] }
+  if (version < 4.6) {
+    const thinking = version < 3.7 ? 'none' : 'budget'
+    return { ...known, takesSampling: true, thinking, noThinking: 'omitted', efforts: [] }
+  }
   if (version < 4.7) {
     const efforts = ['low', 'medium', 'high', 'max']
     return { ...known, takesSampling: true, thinking: 'adaptive', noThinking: 'omitted', efforts }

@@ -121,13 +121,20 @@ function reasoningFor({ effort, budget, showsThinking, isForced }: ReasoningSett
   if (effort === 'none') return traits.noThinking === 'omitted' ? {} : { thinking: { type: 'disabled' } }
   if (isAbsent(effort) && !showsThinking) return {}
   const level = isAbsent(effort) ? undefined : nearestEffort(effort, traits, note)
-  if (isForced && traits.takesForcedChoice) {
-    if (level !== undefined) note('thinking_off')
+  const obstacle = obstacleOf(isForced, traits)
+  if (obstacle !== undefined) {
+    if (level !== undefined) note(obstacle)
     return {}
   }
   if (traits.thinking === 'budget') return level === undefined ? {} : budgetFor(level, rules, budget)
   const thinking = { type: 'adaptive', ...(showsThinking && { display: 'summarized' }) }
   return level === undefined ? { thinking } : { thinking, effort: level }
+}
+
+/** Returns what to record if the model cannot think in this call. */
+function obstacleOf(isForced: boolean, { thinking, takesForcedChoice }: ModelTraits): string | undefined {
+  if (thinking === 'none') return 'dropped'
+  return isForced && takesForcedChoice ? 'thinking_off' : undefined
 }
 
 const budgets: Readonly<Record<string, number>> = {
