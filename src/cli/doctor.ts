@@ -25,10 +25,11 @@ export async function doctor(
   const service = await examineService(client)
   // A running service uses its port, so the port is not checked then.
   const port = service.state === 'ok' ? undefined : await server.examinePort(inputs)
+  const storedProviders = service.state === 'ok' ? await providersOf(client) : []
   const sinks = service.state === 'ok' ? await examineLogSinks(client) : []
   const findings = [
     examineNode(nodeVersion),
-    ...(await server.examine(inputs)),
+    ...(await server.examine({ ...inputs, storedProviders })),
     service,
     ...sinks,
     ...(port ? [port] : []),
@@ -84,6 +85,16 @@ async function examineService(client: Client): Promise<Finding> {
       }
     }
     return { name, state: 'warn', detail: `not running at ${baseUrl}`, next: 'start it: npm start' }
+  }
+}
+
+/** Returns the providers of a running service; none where the key may not read them. */
+async function providersOf(client: Client): Promise<readonly string[]> {
+  try {
+    const { providers } = await client.providers.list({}, { signal: AbortSignal.timeout(readyTimeoutMs) })
+    return providers.filter(({ connected }) => connected).map(({ id }) => id)
+  } catch {
+    return []
   }
 }
 

@@ -141,6 +141,23 @@ test('doctor returns exit code 0 when no check fails, and does not check the por
   assert.doesNotMatch(stdout, /port/)
 })
 
+test('doctor includes the providers that are stored in the running service', async () => {
+  const providers = [
+    { id: 'openai', connected: true },
+    { id: 'gemini', connected: false },
+  ]
+  const service = scriptedService({
+    'GET /health/ready': () => Response.json({ status: 'ok' }),
+    'GET /api/providers': () => Response.json({ providers }),
+  })
+  const server: LocalService = {
+    ...examined(),
+    examine: async ({ storedProviders }) => [{ name: 'model providers', state: 'ok', detail: storedProviders.join() }],
+  }
+  assert.match((await runLine(['doctor'], { server, fetch: service.fetch })).stdout, /^ok +model providers: openai$/m)
+  assert.match((await runLine(['doctor'], { server, fetch: ready.fetch })).stdout, /^ok +model providers: $/m)
+})
+
 test('doctor returns exit code 1 when a check fails, with the next step', async () => {
   const { code, stdout } = await runLine(['doctor'], { server: examined(broken), fetch: ready.fetch })
   assert.equal(code, 1)

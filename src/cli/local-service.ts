@@ -42,7 +42,8 @@ export interface LocalService {
   start(config: Config, options?: StartOptions): Promise<RunningServer>
   /** Returns the services of this machine that use the data folder of these inputs and accept connections. */
   findRunning(inputs: ServerInputs): Promise<Running[]>
-  examine(inputs: ServerInputs): Promise<Finding[]>
+  /** `storedProviders` are those of the running service. */
+  examine(inputs: ServerInputs & { readonly storedProviders: readonly string[] }): Promise<Finding[]>
   examinePort(inputs: ServerInputs): Promise<Finding | undefined>
   upgrade(config: Config, mode: 'plan' | 'apply'): Promise<Upgrade>
   readonly secrets: LocalSecrets

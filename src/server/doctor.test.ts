@@ -22,8 +22,9 @@ async function freePort(): Promise<number> {
   return port
 }
 
-async function findingsOf(env: Environment): Promise<Map<string, Finding>> {
-  const findings = await examine({ env: { SWITCHYARD_DATA_DIR: join(folder, 'new', 'data'), ...env }, overrides: {} })
+async function findingsOf(env: Environment, storedProviders: readonly string[] = []): Promise<Map<string, Finding>> {
+  const inputs = { env: { SWITCHYARD_DATA_DIR: join(folder, 'new', 'data'), ...env }, overrides: {} }
+  const findings = await examine({ ...inputs, storedProviders })
   return new Map(findings.map(finding => [finding.name, finding]))
 }
 
@@ -33,6 +34,12 @@ test('a machine without settings passes, and the checks leave no file behind', a
   assert.equal(findings.get('database')?.state, 'ok')
   assert.match(findings.get('database')?.detail ?? '', /embedded PostgreSQL \d+/)
   assert.deepEqual(readdirSync(folder), [])
+})
+
+test('providers of the environment and of the running service are listed once; without any there is a next step', async () => {
+  const env = { OPENAI_API_KEY: 'canary-openai' }
+  assert.equal((await findingsOf(env, ['openai', 'gemini'])).get('model providers')?.detail, 'openai, gemini')
+  assert.match((await findingsOf({})).get('model providers')?.next ?? '', /switchyard providers set/)
 })
 
 test('no finding contains a secret', async () => {
@@ -78,7 +85,7 @@ test('the cluster of the sandboxes is checked without creating anything in it', 
   const kubernetes = { namespace, workspaces: { claim }, api: access }
   writeFileSync(configFile, JSON.stringify({ sandbox: { driver: 'kubernetes', image: 'debian:trixie', kubernetes } }))
   const sandboxOf = async () =>
-    (await examine({ env: { SWITCHYARD_DATA_DIR: folder }, overrides: { configFile } })).find(
+    (await examine({ env: { SWITCHYARD_DATA_DIR: folder }, overrides: { configFile }, storedProviders: [] })).find(
       ({ name }) => name === 'sandbox',
     )
   const found = await sandboxOf()

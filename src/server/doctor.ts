@@ -28,14 +28,19 @@ interface Inputs {
   readonly overrides: Overrides
 }
 
+interface Examination extends Inputs {
+  /** Names of the providers that are stored in the running service, if there is one. */
+  readonly storedProviders: readonly string[]
+}
+
 /** Checks whether a server could start here, without starting it. A trial run of the sandbox leaves no session. */
-export async function examine({ env, overrides }: Inputs): Promise<Finding[]> {
-  const { config, finding } = examineConfig({ env, overrides })
+export async function examine({ storedProviders, ...inputs }: Examination): Promise<Finding[]> {
+  const { config, finding } = examineConfig(inputs)
   if (!config) return [finding, await examineSandbox(undefined)]
   return [
     finding,
     ...config.warnings.map(warned),
-    examineModels(config),
+    examineModels(config, storedProviders),
     await examineDataDir(config.dataDir),
     await examineDatabase(config),
     await examineSandbox(config),
@@ -57,9 +62,9 @@ function examineConfig(inputs: Inputs): { config: Config | undefined; finding: F
 }
 
 /** Lists the names of providers only, never their keys. */
-function examineModels({ deployments, demo }: Config): Finding {
+function examineModels({ deployments, demo }: Config, stored: readonly string[]): Finding {
   const name = 'model providers'
-  const providers = [...new Set(deployments.map(({ provider }) => provider))]
+  const providers = [...new Set([...deployments.map(({ provider }) => provider), ...stored])]
   if (providers.length > 0) return { name, state: 'ok', detail: providers.join(', ') }
   const detail = demo ? 'none; only the scripted model "demo" is available' : 'none, and the model "demo" is disabled'
   const next =
