@@ -42,7 +42,7 @@ export const editTool = defineTool({
   // The file in pieces and as a whole, the result, and the tables of one search; all texts as bytes.
   memoryBytes(input) {
     const edits = editsOf(input)
-    const longest = Math.max(...edits.map(({ from }) => from.length))
+    const longest = edits.reduce((most, { from }) => Math.max(most, from.length), 0)
     return 3 * maxFileBytes + 12 * longest + 3 * edits.reduce((sum, { from, to }) => sum + from.length + to.length, 0)
   },
   async run(input, { sandbox, signal }) {

@@ -68,3 +68,9 @@ test('R3: any edit gives the expected object, and other members keep their bytes
   )
   fc.assert(property, { numRuns: 500 })
 })
+
+test('S50: 200,000 members of one name are removed in linear time, at the top and inside', () => {
+  const members = Array.from({ length: 200_000 }, () => '"a":1').join()
+  const text = `{${members},"b":{${members},"c":2}}`
+  assert.equal(edited(text, { remove: ['a', 'b.a'] }), '{"b":{"c":2}}')
+})

@@ -1,3 +1,4 @@
+import { addAll } from '../../platform/add-all.ts'
 import { type Member, membersAt } from './json-members.ts'
 import { openText, type Span, skipBlank, type Text } from './json-scanner.ts'
 
@@ -35,7 +36,7 @@ export function editTopLevel(body: Buffer, { remove = [], set = {} }: Edit): Edi
   const splices = [...settings({ members, gone, set, at: at + 1 }), ...removals(members, gone)]
   const removed = gone.map(member => member.key)
   for (const member of members) {
-    if (gone.includes(member) || Object.hasOwn(set, member.key)) continue
+    if (remove.includes(member.key) || Object.hasOwn(set, member.key)) continue
     collect(text, member, { prefix: member.key, paths: pathsBelow(member.key, remove), splices, removed })
   }
   return { body: spliced(body, splices), removed }
@@ -63,10 +64,10 @@ function collect(text: Text, { valueStart }: Member, { prefix, paths, splices, r
     return
   }
   const gone = members.filter(({ key }) => paths.includes(key))
-  splices.push(...removals(members, gone))
-  removed.push(...gone.map(({ key }) => `${prefix}.${key}`))
+  addAll(splices, removals(members, gone))
+  for (const { key } of gone) removed.push(`${prefix}.${key}`)
   for (const member of members) {
-    if (gone.includes(member)) continue
+    if (paths.includes(member.key)) continue
     collect(text, member, {
       prefix: `${prefix}.${member.key}`,
       paths: pathsBelow(member.key, paths),
@@ -81,9 +82,10 @@ const pathsBelow = (key: string, paths: readonly string[]): readonly string[] =>
 
 /** Returns the splices that remove members: each with the comma after it, the last ones with the comma before them. */
 export function removals(members: readonly Member[], gone: readonly Member[]): readonly Splice[] {
-  const lastRetained = members.findLastIndex(member => !gone.includes(member))
-  return gone.map(member => {
-    const index = members.indexOf(member)
+  const removed = new Set(gone)
+  const lastRetained = members.findLastIndex(member => !removed.has(member))
+  return members.flatMap((member, index) => {
+    if (!removed.has(member)) return []
     const before = members[index - 1]
     if (index > lastRetained) return { start: before?.end ?? member.start, end: member.end, text: '' }
     return { start: member.start, end: members[index + 1]?.start ?? member.end, text: '' }

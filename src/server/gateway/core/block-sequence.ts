@@ -15,10 +15,12 @@ type BlockEvent = Delta | Signature | Cited
 interface Block {
   readonly key: string
   readonly start: BlockStart
-  /** Events buffered until the block is current; neighbours of the same kind are joined. */
+  /** Events buffered until the block is current; neighbours are joined where that is possible. */
   buffered: BlockEvent[]
   isStopped: boolean
   hasDelta: boolean
+  /** The block that started after this one. */
+  next: Block | undefined
 }
 
 /**
@@ -28,9 +30,11 @@ interface Block {
 export class BlockSequence {
   readonly #out: Options['out']
   readonly #onRepair: Options['onRepair']
-  /** Open blocks, the current one first. */
   readonly #open = new Map<string, Block>()
+  /** The oldest open block. */
   #current: Block | undefined
+  /** The newest open block. */
+  #last: Block | undefined
   #hasTool = false
   #characters = 0
 
@@ -56,8 +60,10 @@ export class BlockSequence {
     }
     // Text and thinking end where another block starts; the input of a tool call may continue in parallel.
     if (this.#current && this.#current.start.type !== 'tool_use') this.stop(this.#current.key)
-    const block: Block = { key, start, buffered: [], isStopped: false, hasDelta: false }
+    const block: Block = { key, start, buffered: [], isStopped: false, hasDelta: false, next: undefined }
     this.#open.set(key, block)
+    if (this.#last) this.#last.next = block
+    this.#last = block
     if (start.type === 'tool_use') this.#hasTool = true
     if (!this.#current) this.#makeCurrent(block)
     if (start.type === 'whole') this.stop(key)
@@ -134,16 +140,16 @@ export class BlockSequence {
     this.#out({ type: 'block_stop' })
     this.#open.delete(block.key)
     this.#current = undefined
-    const [next] = this.#open.values()
-    if (next) this.#makeCurrent(next)
+    if (this.#last === block) this.#last = undefined
+    if (block.next) this.#makeCurrent(block.next)
   }
 }
 
-/** Joins two events; undefined when they are of different kinds. */
+/** Joins two events; undefined when they are of different kinds, or have log probabilities. */
 function joined(a: BlockEvent | undefined, b: BlockEvent): BlockEvent | undefined {
   if (a?.type === 'block_delta' && b.type === a.type) {
-    const logprobs = [...(a.logprobs ?? []), ...(b.logprobs ?? [])]
-    return { ...a, text: a.text + b.text, ...(logprobs.length > 0 && { logprobs }) }
+    // Copies of longer and longer lists would take quadratic time.
+    return a.logprobs || b.logprobs ? undefined : { ...a, text: a.text + b.text }
   }
   if (a?.type === 'block_signature' && b.type === a.type) return { ...a, signature: a.signature + b.signature }
   return undefined

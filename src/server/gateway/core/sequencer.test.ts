@@ -218,3 +218,24 @@ test('the estimate is made once, and the request is released at the start of the
     assert.equal(sequencer.usage.input_tokens, usage ? 5 : 7)
   }
 })
+
+test('S50: 100,000 calls that an upstream leaves open are put in order in linear time', () => {
+  const keys = Array.from({ length: 100_000 }, (_, at) => `call-${at}`)
+  const calls = keys.flatMap(key => [start(key, { ...toolBlock, id: key }), delta(key, '{}')])
+  assert.equal(encoded([...calls, end]).content.length, 100_000)
+})
+
+test('log probabilities of a text that arrives beside a call stay with their parts', () => {
+  const part = (text: string) => ({ ...delta('text', text), logprobs: [{ token: text }] })
+  const events: unknown[] = []
+  const sequencer = new Sequencer({
+    messageId: 'msg_1',
+    model: 'upstream-model',
+    guess: { tokens: () => 7, drop: () => undefined },
+    out: event => void (event.type === 'block_delta' && events.push(event)),
+    onRepair: what => assert.fail(what),
+  })
+  for (const event of [start('tool', toolBlock), start('text', textBlock), part('a'), part('b'), end])
+    sequencer.push(event)
+  assert.deepEqual(events, [{ type: 'block_delta', text: '{}' }, part('a'), part('b')])
+})

@@ -108,3 +108,8 @@ test('Claude is recognised by its model name at any address, and by the protocol
     [true, true, false, true, true],
   )
 })
+
+test('S50: 100,000 thinking blocks of one message are removed in linear time', () => {
+  const { left } = cleaned(turn(...Array.from({ length: 100_000 }, () => sealed), text))
+  assert.deepEqual(left, turn(text))
+})

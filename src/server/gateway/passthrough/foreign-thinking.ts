@@ -1,3 +1,4 @@
+import { addAll } from '../../platform/add-all.ts'
 import { removals, type Splice, spliced } from '../bytes/body-edit.ts'
 import { type Member, membersAt, type OwnMembers } from '../bytes/json-members.ts'
 import { malformed, openText, pastColon, skipBlank, stringEnd, type Text } from '../bytes/json-scanner.ts'
@@ -35,7 +36,7 @@ export function withoutForeignThinking(body: Buffer, { toClaude, members }: Opti
     const blocks = membersAt(text, content.valueStart)
     const foreign = blocks.filter(block => isForeign(text, block, toClaude))
     if (foreign.length === 0) continue
-    if (foreign.length < blocks.length) splices.push(...removals(blocks, foreign))
+    if (foreign.length < blocks.length) addAll(splices, removals(blocks, foreign))
     else splices.push({ start: content.valueStart, end: content.end, text: filler })
     for (const { key } of foreign) degraded.push({ path: `${path}.${key}`, action: 'dropped' })
   }

@@ -1,4 +1,5 @@
 import type { McpTool, McpToolResult } from '../../../contract/mcp.ts'
+import { addAll } from '../../platform/add-all.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isRecord, type Json, listOf, nonEmptyText, recordOf } from '../../platform/json.ts'
 import { untilAborted } from '../../platform/until-aborted.ts'
@@ -180,7 +181,7 @@ export function createMcpClient({ upstream, knownEra, nowMs }: Deps): McpClient 
       for (let page = 0; page < maxPages; page++) {
         const params = cursor === undefined ? {} : { cursor }
         const result = await request({ server, principal, signal }, { method: 'tools/list', params })
-        tools.push(...listOf(result['tools']).filter(isTool))
+        addAll(tools, listOf(result['tools']).filter(isTool))
         if (tools.length > maxTools) throw endless(server)
         cursor = nonEmptyText(result['nextCursor'])
         if (cursor === undefined) return tools

@@ -1,3 +1,4 @@
+import { addAll } from '../../../platform/add-all.ts'
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, textOf } from '../../../platform/json.ts'
 import { toolReferenceText } from '../shared/tools.ts'
@@ -35,7 +36,10 @@ export function converted(messages: unknown, conversion: Conversion): Conversati
   for (const [index, message] of (Array.isArray(messages) ? messages : []).entries()) {
     const parsed = parsedMessage(message, `messages.${index}`)
     if (parsed.role === 'system' && turns.length === 0) {
-      opening.push(...parsed.blocks.flatMap(placed => instructionBlocks(placed, 'system', conversion)))
+      addAll(
+        opening,
+        parsed.blocks.flatMap(placed => instructionBlocks(placed, 'system', conversion)),
+      )
       continue
     }
     const turn = turnOf(parsed, conversion)

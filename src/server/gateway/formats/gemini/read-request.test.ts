@@ -2,20 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deploymentAt, targetAt } from '../../../../../test/support/gateway/gateway-app.ts'
 import { AppError } from '../../../platform/errors.ts'
+import { recordOf, recordsOf } from '../../../platform/json.ts'
 import { degradedHeader } from '../../core/degradations.ts'
 import { geminiClient } from './read-request.ts'
 
 const deployment = deploymentAt('http://127.0.0.1:1')
 const hi = { role: 'user', parts: [{ text: 'hi' }] }
-const convert = (request: object, upstreamModel = 'claude-sonnet-4-6') => {
-  const context = {
-    target: targetAt(deployment, upstreamModel),
-    stream: false,
-    model: 'm',
-    requestId: 'req_1',
-    createdAt: 1,
-  }
-  const { body, degraded } = geminiClient({ contents: [hi], ...request }, context)
+const contextOf = (upstreamModel = 'claude-sonnet-4-6') => ({
+  target: targetAt(deployment, upstreamModel),
+  stream: false,
+  model: 'm',
+  requestId: 'req_1',
+  createdAt: 1,
+})
+const convert = (request: object, upstreamModel?: string) => {
+  const { body, degraded } = geminiClient({ contents: [hi], ...request }, contextOf(upstreamModel))
   // A JSON copy has no recorded paths of parts.
   return { body: JSON.parse(JSON.stringify(body)) as typeof body, degraded: degradedHeader(degraded) }
 }
@@ -232,4 +233,16 @@ test('a googleSearch that the upstream cannot run is rejected, not dropped', () 
 test('C4: equal requests give equal bytes', () => {
   const request = { tools, contents: [hi, { role: 'model', parts: [{ functionCall: { name: 'f', args: {} } }] }] }
   assert.equal(JSON.stringify(convert(request).body), JSON.stringify(convert(structuredClone(request)).body))
+})
+
+test('S50: 100,000 cited pages are collected in linear time, each once', () => {
+  const { writer } = geminiClient({ contents: [hi] }, contextOf())
+  const cite = (at: number) => ({ url: `https://x.test/${at}`, title: 't', own: {} })
+  writer.take({ type: 'block_start', block: { type: 'text' } })
+  writer.take({ type: 'block_delta', text: 'a' })
+  for (let at = 0; at < 200_000; at++) writer.take({ type: 'block_citation', citation: cite(at % 100_000) })
+  writer.take({ type: 'block_stop' })
+  const [candidate] = recordsOf(recordOf(writer.whole())['candidates'])
+  const { groundingChunks: chunks } = recordOf(candidate?.['groundingMetadata'])
+  assert.equal(recordsOf(chunks).length, 100_000)
 })

@@ -212,21 +212,24 @@ interface Grounding {
 function createGrounding(): Grounding {
   const queries: string[] = []
   const chunks: Json[] = []
+  /** Index of the first chunk with a URL. */
+  const indexes = new Map<string, number>()
   const supports: Json[] = []
   let text = ''
   let startIndex = 0
   let cited: number[] = []
-  /** Returns the index of the page in the chunks. A search may have added it already. */
-  const chunkOf = (url: string, title: string): number => {
-    const at = chunks.findIndex(({ web }) => recordOf(web)['uri'] === url)
-    return at >= 0 ? at : chunks.push({ web: { uri: url, title } }) - 1
+  const addChunk = (uri: string, title: unknown): number => {
+    const at = chunks.push({ web: { uri, title } }) - 1
+    if (!indexes.has(uri)) indexes.set(uri, at)
+    return at
   }
   return {
     addText(more) {
       text += more
     },
     cite({ url, title }) {
-      if (url !== undefined) cited.push(chunkOf(url, title))
+      // A search may have added the page already.
+      if (url !== undefined) cited.push(indexes.get(url) ?? addChunk(url, title))
     },
     endText() {
       // Google's indexes count bytes.
@@ -241,8 +244,7 @@ function createGrounding(): Grounding {
       const query = textIn(recordOf(input)['query'])
       if (type === 'server_tool_use' && name === 'web_search' && query !== undefined) queries.push(query)
       if (type !== 'web_search_tool_result') return
-      for (const { url: uri, title } of recordsOf(content))
-        if (typeof uri === 'string') chunks.push({ web: { uri, title } })
+      for (const { url: uri, title } of recordsOf(content)) if (typeof uri === 'string') addChunk(uri, title)
     },
     get metadata() {
       if (queries.length === 0 && chunks.length === 0) return undefined

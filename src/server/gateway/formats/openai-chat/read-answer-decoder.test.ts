@@ -356,3 +356,20 @@ test('T13: call ids match the pattern, are unique and are sent back to the upstr
   assert.deepEqual([back[0], back[1], back[2], back[7]], ['call_1', 'functions.ls:0', 'functions.ls:1', 'ä ö'])
   assert.deepEqual(decoded(frames), decoded(frames))
 })
+
+test('S50: 100,000 calls are read in linear time, also those that are told apart only by their ids', () => {
+  const calls = (indexOf: (at: number) => number | undefined) =>
+    Array.from({ length: 100_000 }, (_, at) => callChunk(indexOf(at), { id: `call_${at}`, name: 'ls', args: '{}' }))
+  for (const indexOf of [(at: number) => at, () => undefined]) {
+    const starts = decoded([...calls(indexOf), stopForTools]).filter(({ type }) => type === 'block_start')
+    assert.equal(starts.length, 100_000)
+  }
+})
+
+test('S50: a chunk may contain any number of annotations and log probabilities', () => {
+  const annotations = Array.from({ length: 300_000 }, () => ({ type: 'url_citation' }))
+  const content = Array.from({ length: 300_000 }, () => ({ token: 'a', logprob: 0 }))
+  const delta = frame({ choices: [{ index: 0, delta: { content: 'a', annotations }, logprobs: { content } }] })
+  const events = decoded([delta, stop])
+  assert.equal(events.find(event => event.type === 'block_delta')?.logprobs?.length, 300_000)
+})

@@ -1,3 +1,4 @@
+import { addAll } from '../../../platform/add-all.ts'
 import { isRecord, type Json, jsonOr, listOf, recordOf, recordsOf, textOf } from '../../../platform/json.ts'
 import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
@@ -128,7 +129,7 @@ class ChoiceReader {
 
   /** Appends the events of a choice to `events`. An `error` ends the answer. */
   read(choice: Json, events: UpstreamEvent[]): void {
-    this.#logprobs.push(...recordsOf(recordOf(choice['logprobs'])['content']))
+    addAll(this.#logprobs, recordsOf(recordOf(choice['logprobs'])['content']))
     const delta = choice['delta'] ?? choice['message']
     if (isRecord(delta)) this.#readDelta(delta, events)
     if (choice['finish_reason'] && !this.#hasFinished) this.#finish(choice, events)
@@ -141,7 +142,7 @@ class ChoiceReader {
 
   #readDelta(delta: Json, events: UpstreamEvent[]): void {
     const { content, refusal, tool_calls: calls, function_call: call } = delta
-    this.#annotations.push(...listOf(delta['annotations']))
+    addAll(this.#annotations, listOf(delta['annotations']))
     const reasoning = reasoningTextOf(delta)
     if (reasoning !== '') {
       this.#write('thinking', reasoning, events)

@@ -212,3 +212,9 @@ test('C4: equal requests give equal bytes', () => {
   }
   assert.equal(JSON.stringify(convert(request).body), JSON.stringify(convert(structuredClone(request)).body))
 })
+
+test('S50: a message may have any number of parts', () => {
+  const content = Array.from({ length: 300_000 }, () => ({ type: 'text', text: 'a' }))
+  const { body } = convert({ messages: ['system', 'user', 'user'].map(role => ({ role, content })) })
+  assert.equal(JSON.stringify(body).split('"text":"a"').length - 1, 900_000)
+})

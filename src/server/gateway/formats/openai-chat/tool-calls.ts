@@ -44,6 +44,9 @@ export class ToolCalls {
   readonly #context: Context
   readonly #calls: ToolCall[] = []
   readonly #byIndex = new Map<number, ToolCall>()
+  readonly #byId = new Map<string, ToolCall>()
+  /** Open calls whose JSON is complete. */
+  readonly #complete = new Set<ToolCall>()
   readonly #givenIds = new Set<string>()
   #openCount = 0
 
@@ -67,8 +70,7 @@ export class ToolCalls {
 
   /** Ends the open calls whose JSON is complete. */
   endComplete(events: UpstreamEvent[]): void {
-    if (this.#openCount === 0) return
-    for (const call of this.#calls) if (call.state === 'open' && call.depth.isComplete) this.#close(call, events)
+    for (const call of this.#complete) this.#close(call, events)
   }
 
   /** Ends the input. Calls that still have no id start with a generated one. */
@@ -83,11 +85,13 @@ export class ToolCalls {
 
   #readPart(part: Part, events: UpstreamEvent[]): void {
     const call = this.#callOf(part) ?? this.#addCall(part)
-    if (call.id === '') call.id = part.id
+    if (call.id === '') this.#setId(call, part.id)
     if (call.name === '') call.name = part.name
     if (call.signature === '') call.signature = part.signature
     if (part.arguments !== '') this.#addArguments(call, part.arguments, events)
     if (call.state === 'pending' && canStart(call)) this.#start(call, events)
+    if (call.state === 'open' && call.depth.isComplete) this.#complete.add(call)
+    else this.#complete.delete(call)
     if (part.signature !== '') this.#storeSignature(call)
     if (this.#openCount > 1) this.endComplete(events)
   }
@@ -100,7 +104,12 @@ export class ToolCalls {
 
   #findCall({ index, id }: Part): ToolCall | undefined {
     if (index !== undefined) return this.#byIndex.get(index)
-    return id === '' ? this.#calls.at(-1) : this.#calls.find(call => call.id === id)
+    return id === '' ? this.#calls.at(-1) : this.#byId.get(id)
+  }
+
+  #setId(call: ToolCall, id: string): void {
+    call.id = id
+    if (id !== '' && !this.#byId.has(id)) this.#byId.set(id, call)
   }
 
   #addCall({ index }: Part): ToolCall {
@@ -162,6 +171,7 @@ export class ToolCalls {
 
   #close(call: ToolCall, events: UpstreamEvent[]): void {
     call.state = 'closed'
+    this.#complete.delete(call)
     this.#openCount--
     events.push({ type: 'block_stop', key: call.key })
   }

@@ -1,3 +1,4 @@
+import { addAll } from '../../../platform/add-all.ts'
 import { type Json, recordsOf } from '../../../platform/json.ts'
 import type { AnswerEvent, Logprobs, StopReason } from '../../core/answer-event.ts'
 import type { AnswerWriter } from '../../core/client-format.ts'
@@ -172,7 +173,7 @@ class ChatWriter {
   /** Writes text with its logprobs. */
   #textWithLogprobs(content: string, given: Logprobs): string {
     const logprobs = given.map(chatLogprob)
-    this.#logprobs.push(...logprobs)
+    addAll(this.#logprobs, logprobs)
     const { stream, includesUsage } = this.#options
     if (!stream) return ''
     const choiceWithLogprobs = { ...choice({ content }, null), logprobs: { content: logprobs, refusal: null } }
@@ -211,7 +212,7 @@ class ChatWriter {
     const place = { start_index: this.#textStart, end_index: this.#text.length }
     const annotations = this.#cited.map(page => ({ type: 'url_citation', url_citation: { ...page, ...place } }))
     this.#cited = []
-    this.#annotations.push(...annotations)
+    addAll(this.#annotations, annotations)
     return this.#delta({ annotations })
   }
 

@@ -1,3 +1,4 @@
+import { addAll } from '../../../platform/add-all.ts'
 import { type Json, jsonOr, recordOf } from '../../../platform/json.ts'
 import type { Logprobs } from '../../core/answer-event.ts'
 import type { Block } from '../shared/content-parts.ts'
@@ -53,7 +54,7 @@ export function messageItem(place: ItemPlace): OutputItem {
     more(more, logprobs = []) {
       const added = text === '' ? [{ type: 'response.content_part.added', ...where, part: part() }] : []
       text += more
-      allLogprobs.push(...logprobs)
+      addAll(allLogprobs, logprobs)
       return [...added, { type: 'response.output_text.delta', ...where, delta: more, logprobs }]
     },
     sign: () => undefined,

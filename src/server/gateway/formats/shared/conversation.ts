@@ -1,3 +1,4 @@
+import { addAll } from '../../../platform/add-all.ts'
 import { invalid } from '../../../platform/errors.ts'
 import { type Json, recordsOf } from '../../../platform/json.ts'
 import type { ClientContext } from '../../core/client-format.ts'
@@ -38,7 +39,7 @@ export function createConversation(note: Note, takesSystemTurns = false): Conver
     addSystem(given, path) {
       const blocks = allPlaced(given, path)
       if (turns.length === 0) {
-        system.push(...blocks)
+        addAll(system, blocks)
         return
       }
       if (blocks.length === 0) return
@@ -72,7 +73,7 @@ const messageOf = ({ role, blocks }: Turn): Message => placed({ role, content: b
 function append(turns: Turn[], role: Role, blocks: readonly Block[]): void {
   if (blocks.length === 0) return
   const last = turns.at(-1)
-  if (last?.role === role) last.blocks.push(...blocks)
+  if (last?.role === role) addAll(last.blocks, blocks)
   else turns.push({ role, blocks: [...blocks] })
 }
 
