@@ -75,7 +75,8 @@ export class MessageReading {
     const promptId = event.prompt_id
     const paused = this.#answers.get(promptId)
     if (paused) return reopened(paused)
-    const prompt = this.messages.findIndex(({ info }) => info['id'] === promptId)
+    // Nearly always the last one.
+    const prompt = this.messages.findLastIndex(({ info }) => info['id'] === promptId)
     const answer = newAnswer(this.#sessionId, event, this.messages[prompt]?.info)
     this.messages.splice(prompt < 0 ? this.messages.length : prompt + 1, 0, answer)
     this.#answers.set(promptId, answer)
@@ -195,7 +196,7 @@ function extend(answer: Answer, event: SessionEvent): Touched {
 
 function settleTool({ parts }: Answer, event: SessionEvent): Touched {
   const callId = event.tool_use_id ?? event.mcp_tool_use_id ?? event.custom_tool_use_id
-  const tool = parts.find(({ type, callID }) => type === 'tool' && callID === callId)
+  const tool = parts.findLast(({ type, callID }) => type === 'tool' && callID === callId)
   if (!tool) return untouched
   const { input, time } = tool['state'] as { input: unknown; time: { start: number } }
   const text = textOf(event.content)
