@@ -373,3 +373,12 @@ test('S50: a chunk may contain any number of annotations and log probabilities',
   const events = decoded([delta, stop])
   assert.equal(events.find(event => event.type === 'block_delta')?.logprobs?.length, 300_000)
 })
+
+test('images of an answer are dropped and reported once', () => {
+  const images = [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }]
+  const events = decoded([chunk({ content: 'Here:' }), chunk({ images }), chunk({ images }), stop])
+  assert.deepEqual(
+    events.filter(({ type }) => type === 'degraded'),
+    [{ type: 'degraded', path: 'choices.0.message.images', action: 'dropped' }],
+  )
+})

@@ -116,6 +116,7 @@ class ChoiceReader {
   #logprobs: Json[] = []
   #hasRefused = false
   #hasFinished = false
+  #hasImages = false
 
   constructor(context: CodecContext) {
     this.#calls = new ToolCalls(context)
@@ -155,6 +156,7 @@ class ChoiceReader {
       this.#hasRefused = true
       this.#write('text', refusal, events)
     }
+    this.#hasImages ||= listOf(delta['images']).length > 0
     if (Array.isArray(calls) && calls.length > 0) this.#readCalls(calls, events)
     else if (isRecord(call)) this.#readCalls([{ index: 0, function: call }], events)
   }
@@ -209,6 +211,7 @@ class ChoiceReader {
   #finish(choice: Json, events: UpstreamEvent[]): void {
     this.#hasFinished = true
     this.#writeSources(events)
+    if (this.#hasImages) events.push({ type: 'degraded', path: 'choices.0.message.images', action: 'dropped' })
     this.#endBlock(events)
     this.#calls.finish(events)
     if (this.#calls.lacksName) {
