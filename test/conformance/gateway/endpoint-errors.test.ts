@@ -87,6 +87,25 @@ test('P30: audio that breaks off is cut for the client too, and booked as failed
   assert.deepEqual([app.booked.at(-1)?.outcome, app.booked.at(-1)?.cost_usd], ['failed', '0.002'])
 })
 
+test('P30: audio that breaks off during the probe after a cooldown is cut for the client too', async t => {
+  let nowMs = 0
+  const app = await startGatewayApp({
+    deployments: ['voice.1', 'voice.2'].map(id => at('voice', { id })),
+    router: { retries: 0 },
+    random: () => 0,
+    nowMs: () => nowMs,
+  })
+  t.after(() => app.stop())
+  const speak = () => app.post({ model: 'voice', input: 'hi' }, { path: '/v1/audio/speech' })
+  upstream.answer({ status: 429, headers: { 'retry-after': '10' }, body: '{}' })
+  assert.equal((await speak()).status, 429)
+  nowMs += 10_000
+  upstream.answer({ type: 'audio/mpeg', body: Buffer.alloc(50_000, 1), isCut: true })
+  const response = await speak()
+  assert.deepEqual([response.status, response.headers.get('x-switchyard-deployment')], [200, 'voice.1'])
+  await assert.rejects(response.arrayBuffer())
+})
+
 test('P31: events that break off end with an error event', async () => {
   const before = app.booked.length
   upstream.answer({ ...frames({ choices: [{ text: 'ho', finish_reason: null }] }), isCut: true })

@@ -130,6 +130,7 @@ const probedSink = (sink: Sink, probe: Probe): Sink => ({
   data: chunk => sink.data(chunk),
   onDrain: resume => sink.onDrain(resume),
   end: chunk => sink.end(chunk),
+  ...(sink.cut && { cut: () => sink.cut?.() }),
 })
 
 interface StatesOptions {
