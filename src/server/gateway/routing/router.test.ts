@@ -114,6 +114,44 @@ test('a retry at the same deployment waits for Retry-After plus jitter', async (
   )
 })
 
+const limitedFor2s = { script: [error(429, { 'retry-after': '2' }), { text: 'back' }] }
+
+test('a call that all deployments rejected for a moment waits for the first one to come back', async () => {
+  let now = 0
+  const { post, seen } = await network([limitedFor2s, limitedFor2s], {
+    nowMs: () => now,
+    wait: async ms => {
+      now += ms
+    },
+  })
+  assert.deepEqual(summaryOf(await post(ask)), [200, 'm.1', '3'])
+  assert.deepEqual([now, seen()], [2_000, [2, 1]])
+})
+
+test('calls that waited for the same cooldown are all served, although only one of them is the probe', async () => {
+  const { post, upstreams } = await network([limitedFor2s, limitedFor2s], {
+    random: Math.random,
+    wait: (ms, signal) => pause(ms / 10, signal),
+    nowMs: () => performance.now() * 10,
+  })
+  for (const upstream of upstreams) upstream.hold()
+  const calls = [1, 2, 3, 4].map(() => post(ask))
+  await Promise.all(upstreams.map(upstream => upstream.received(1)))
+  for (const upstream of upstreams) upstream.release()
+  assert.deepEqual(
+    (await Promise.all(calls)).map(({ status }) => status),
+    [200, 200, 200, 200],
+  )
+})
+
+test('a fallback is used at once when all deployments are cooling down', async () => {
+  const { post, waits } = await network([limitedFor2s, limitedFor2s, { alias: 'spare', script: [{}] }], {
+    router: { fallbacks: { m: ['spare'] } },
+  })
+  assert.deepEqual(summaryOf(await post(ask)), [200, 'spare.1', '3'])
+  assert.deepEqual(waits, [])
+})
+
 test('E3: the router does not wait longer than 10 s: the client gets the upstream’s error with its retry-after', async () => {
   const { post, waits, seen } = await network([{ script: [error(429, { 'retry-after': '30' })] }])
   const answer = await post(ask)

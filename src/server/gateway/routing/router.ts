@@ -57,17 +57,27 @@ interface Deps {
 
 /** Total time that one call may wait between attempts. When it is used up, the next fallback is tried. */
 const maxWaitMs = 10_000
+/** Waits in a row of a call that finds the probe of another call in flight each time. */
+const maxWaits = 8
 
 /** Creates the router over the state of all deployments. Source: Gateway, section 3. */
 export function createRouter(deps: Deps): Router {
   return (routeRequest, sink) => new RoutedCall(deps, routeRequest, sink).route()
 }
 
+/** When a deployment that failed may be retried. */
+interface RetryTime {
+  /** Monotonic. */
+  readonly fromMs: number
+  /** True when the upstream stated the time. */
+  readonly isStated: boolean
+}
+
 interface Group {
   readonly name: string
   readonly members: readonly Served[]
-  /** Deployments that failed in this call, and from when each may be retried; undefined: not retried. */
-  readonly failed: Map<Served, number | undefined>
+  /** Deployments that failed in this call; undefined: not retried. */
+  readonly failed: Map<Served, RetryTime | undefined>
   /** Retries left in this group. */
   retries: number
 }
@@ -113,14 +123,13 @@ class RoutedCall {
   async #tryGroup(group: Group): Promise<Outcome | FallbackReason | 'final'> {
     for (;;) {
       let served = this.#untried(group)
-      if (!served) {
-        const readyMs = await this.#waitForRetry(group)
+      for (let waits = 0; !served; waits++) {
+        const readyMs = waits < maxWaits ? await this.#waitForRetry(group) : undefined
+        if (readyMs === undefined) return 'exhausted'
         // No await between this choice and the attempt: only one of the waiting calls may become the probe.
-        served = readyMs === undefined ? undefined : this.#ready(group, readyMs)
+        served = this.#ready(group, readyMs)
       }
-      if (!served) return 'exhausted'
-      const isAborted = this.#attempts > 0 && this.#request.call.signal.aborted
-      const ending = isAborted ? this.#aborted() : await this.#try(served, group)
+      const ending = await this.#try(served, group)
       if (!isFailure(ending)) return ending
       const wayOut = this.#noteFailure(group, served, ending)
       if (wayOut !== undefined) return wayOut
@@ -134,7 +143,7 @@ class RoutedCall {
     const verdict = verdictOf(failure)
     if (verdict === 'final') return fallbackReasonOf(failure)
     if (verdict === 'again' && group.retries-- === 0) return 'exhausted'
-    group.failed.set(served, verdict === 'again' ? this.#readyMs(failure) : undefined)
+    group.failed.set(served, verdict === 'again' ? this.#retryTime(failure) : undefined)
     return undefined
   }
 
@@ -150,9 +159,9 @@ class RoutedCall {
     return { name, members, failed: new Map(), retries: this.#request.settings.retries }
   }
 
-  #try(served: Served, group: Group): Promise<Outcome | Failure> {
-    const { members } = group
+  #try(served: Served, group: Group): Outcome | Promise<Outcome | Failure> {
     const { call, parsed, ownHeaders, startedMs, settings } = this.#request
+    if (this.#attempts > 0 && call.signal.aborted) return this.#aborted()
     this.#attempts++
     const attempt: Attempt = {
       call,
@@ -167,12 +176,9 @@ class RoutedCall {
       ...(this.#hasPolicyFallback(group) && { hasPolicyFallback: true }),
     }
     this.#attempt = attempt
-    const { adapter } = served
-    const { cooldown } = settings
-    return this.#deps.makeTry(
-      { attempt, number: this.#attempts, adapter, cooldown, isAlone: members.length === 1 },
-      this.#sink,
-    )
+    const isAlone = group.members.length === 1
+    const part = { number: this.#attempts, adapter: served.adapter, cooldown: settings.cooldown, isAlone }
+    return this.#deps.makeTry({ attempt, ...part }, this.#sink)
   }
 
   /** Picks a deployment that has not failed in this call. */
@@ -200,13 +206,20 @@ class RoutedCall {
   /** Picks the deployment for the attempt after a wait. */
   #ready(group: Group, readyMs: number): Served | undefined {
     const repeatable = this.#repeatable(group).filter(entry => entry.readyMs <= readyMs)
-    return this.#untried(group) ?? this.#pick(repeatable.map(({ served }) => served))
+    const open = repeatable.filter(({ served }) => this.#isOpen(served, group))
+    return this.#untried(group) ?? this.#pick(open.map(({ served }) => served))
   }
 
+  /** Deployments that may be retried. Waits for cooldowns that an upstream requested, unless there is a fallback. */
   #repeatable(group: Group) {
-    return [...group.failed].flatMap(([served, readyMs]) =>
-      readyMs !== undefined && this.#isOpen(served, group) ? [{ served, readyMs }] : [],
-    )
+    const waitsForCooldown = !this.#planFrom(group).hasNext(labelOf(group), 'exhausted')
+    return [...group.failed].flatMap(([served, time]) => {
+      if (!time) return []
+      if (this.#isOpen(served, group)) return [{ served, readyMs: time.fromMs }]
+      const { cooldownMs } = this.#deps.cooldowns.health(served.deployment)
+      const readyMs = Math.max(time.fromMs, this.#deps.nowMs() + cooldownMs)
+      return waitsForCooldown && time.isStated ? [{ served, readyMs }] : []
+    })
   }
 
   #isOpen({ deployment }: Served, { members }: Group): boolean {
@@ -220,9 +233,9 @@ class RoutedCall {
     return pick(candidates, { random, session, isFull: load.isFull })
   }
 
-  #readyMs(failure: Failure): number {
+  #retryTime(failure: Failure): RetryTime {
     const waitMs = failure instanceof AppError ? undefined : retryAfterMs(failure.headers, Date.now())
-    return this.#deps.nowMs() + (waitMs ?? 0)
+    return { fromMs: this.#deps.nowMs() + (waitMs ?? 0), isStated: waitMs !== undefined }
   }
 
   /** Returns the group of the next fallback; undefined when there is none left. */
