@@ -60,6 +60,15 @@ export function reasonOfText(text: string): UpstreamError['reason'] {
   return policy.test(text) ? 'policy' : undefined
 }
 
+/** OpenRouter answers 403 for a prompt that its moderation rejects; every other 403 is about the credential. */
+const flagged = /\binput was flagged\b|"flagged_input"/i
+
+/** Returns why another model might succeed, judged by the status and the text of an error response. */
+export function reasonOfError(status: number, text: string): UpstreamError['reason'] {
+  if (status === 403) return flagged.test(text) ? 'policy' : undefined
+  return status === 400 || status === 413 ? reasonOfText(text) : undefined
+}
+
 /** Returns usage and stop reason of a whole response in Anthropic's format; zero counts for any other body. */
 export function usageOfAnswer(body: Buffer): Pick<Outcome, 'usage' | 'stopReason'> {
   const member = body.length > maxScannedLength ? parsed(body) : scanned(body)

@@ -3,7 +3,7 @@ import type { Degradation } from '../core/degradations.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 import { type AnswerHead, upstreamFault } from '../upstream/exchange.ts'
 import { scrubbed, scrubbedText } from '../upstream/scrub.ts'
-import { reasonOfText } from './answers.ts'
+import { reasonOfError, reasonOfText } from './answers.ts'
 import type { PassthroughFormat, UpstreamFault } from './passthrough-format.ts'
 
 interface Options {
@@ -32,13 +32,13 @@ export class UpstreamErrors {
     const { format, attempt } = this.#options
     const { requestId } = attempt.call
     const body = scrubbed(received, attempt.target.deployment)
-    const isJudged = head.status === 400 || head.status === 413
+    const reason = reasonOfError(head.status, body.toString('utf8', 0, searchedBytes))
     return {
       outcome: 'refused',
       status: head.status,
       headers: format.translateError ? { ...head.headers, 'content-type': 'application/json' } : head.headers,
       body: format.translateError?.(body, { status: head.status, requestId }) ?? body,
-      ...(isJudged && reasonIn(body.toString('utf8', 0, searchedBytes))),
+      ...(reason !== undefined && { reason }),
       ...this.#lost,
     }
   }

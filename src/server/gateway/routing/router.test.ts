@@ -114,6 +114,22 @@ test('a retry at the same deployment waits for Retry-After plus jitter', async (
   )
 })
 
+test('a prompt that the upstream’s moderation rejects starts no cooldown', async () => {
+  const flagged = {
+    script: [error(403, {}, 'This model requires moderation. Your input was flagged'), { text: 'fine' }],
+  }
+  const { post, seen } = await network([flagged, flagged])
+  const answer = await post(ask)
+  assert.deepEqual(
+    [summaryOf(answer), seen()],
+    [
+      [403, 'm.1', '1'],
+      [1, 0],
+    ],
+  )
+  assert.deepEqual(summaryOf(await post(ask)), [200, 'm.1', '1'])
+})
+
 const limitedFor2s = { script: [error(429, { 'retry-after': '2' }), { text: 'back' }] }
 
 test('a call that all deployments rejected for a moment waits for the first one to come back', async () => {

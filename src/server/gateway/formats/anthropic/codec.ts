@@ -11,7 +11,7 @@ import type {
   UpstreamProblem,
   UpstreamRequest,
 } from '../../core/codec.ts'
-import { reasonOfText } from '../../passthrough/answers.ts'
+import { reasonOfError } from '../../passthrough/answers.ts'
 import { anthropicMessages } from '../../passthrough/anthropic-messages.ts'
 import { bedrockInvoke } from '../../passthrough/bedrock-invoke.ts'
 import { bedrockEvent } from '../../passthrough/bedrock-unwrap.ts'
@@ -100,7 +100,7 @@ const maxMessageLength = 1_000
 /** Reads an upstream error and keeps its status. The body has Anthropic's, Google's or AWS's format, or is text. */
 function problem(status: number, body: unknown): UpstreamProblem {
   const message = messageIn(body) ?? `upstream returned status ${status}`
-  const reason = status === 400 || status === 413 ? reasonOfText(message) : undefined
+  const reason = reasonOfError(status, message)
   return { code: codeOf(status), status, message, ...(reason !== undefined && { reason }) }
 }
 
