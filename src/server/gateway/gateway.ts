@@ -33,6 +33,7 @@ import {
 import { groupsWithin, requireMoneyFor, reservationFor } from './core/call-reservations.ts'
 import { ClientCalls, type StoppedPayer } from './core/client-calls.ts'
 import { relayUpstreamError, unsentOutcome, withGatewayHeaders } from './core/endings.ts'
+import { rejectOtherModels } from './core/other-models.ts'
 import { budgetHeaders, limitsReached, sinkWithOwnLimits } from './core/rate-limit-headers.ts'
 import { readRequest } from './core/request.ts'
 import type { AdapterFor } from './format-adapters.ts'
@@ -259,6 +260,7 @@ export function createGateway(options: Options): Gateway {
       }
       const reserving = budgets && reservationFor(budgets, incoming)
       reservation = reserving instanceof Promise ? await reserving : reserving
+      rejectOtherModels(incoming, reservation)
       if (reservation) Object.assign(ownHeaders, budgetHeaders(reservation, call))
       const sink = sinkWithOwnLimits(reservation, call, given)
       const { candidates: members, groupOf } = reservation ? groupsWithin(reservation, incoming) : incoming

@@ -14,7 +14,7 @@ import { lostRow, payersOf } from './booking.ts'
 import { type Call, isCount, type ParsedRequest } from './call.ts'
 
 /** A call that passed all checks except its budgets. */
-interface Incoming {
+export interface Incoming {
   readonly call: Call
   readonly parsed: ParsedRequest
   readonly table: RoutingTable
@@ -110,7 +110,7 @@ function worstOf(incoming: Incoming): WorstCase {
 }
 
 /** Returns all deployments that may serve the call, including fallbacks. */
-function possibleTargetsOf({ call, parsed, table, candidates, groupOf }: Incoming): readonly Served[] {
+export function possibleTargetsOf({ call, parsed, table, candidates, groupOf }: Incoming): readonly Served[] {
   const aliasOf = (name: string): string | undefined =>
     (name === parsed.model ? candidates : groupOf(name))[0]?.deployment.alias
   const header = [call.headers['x-switchyard-fallbacks']].flat()[0]

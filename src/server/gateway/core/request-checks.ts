@@ -15,6 +15,9 @@ export const checkedFields = [
   'max_output_tokens',
 ] as const
 
+/** Fields with which OpenRouter and similar gateways accept names of models that may answer in place of `model`. */
+export const otherModelFields = ['models', 'fallbacks'] as const
+
 type Field = (typeof checkedFields)[number]
 
 /** Values of the fields above and of `prompt`; undefined for a missing field. */

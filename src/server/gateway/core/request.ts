@@ -8,7 +8,7 @@ import { tierFields } from '../pricing/service-tier.ts'
 import { boundFields } from '../tokens/input-bound.ts'
 import { bedrockKeys, parseBedrockRequest } from './bedrock-request.ts'
 import { type Call, type CallKind, isBedrock, type ParsedRequest } from './call.ts'
-import { type Body, checkedFields, checkSize, checksOf, parsedObject } from './request-checks.ts'
+import { type Body, checkedFields, checkSize, checksOf, otherModelFields, parsedObject } from './request-checks.ts'
 import { requestWords } from './request-words.ts'
 
 /** Kinds whose answers can be streamed by a field of the body. */
@@ -17,7 +17,7 @@ const streamed: ReadonlySet<CallKind> = new Set(['messages', 'chat', 'responses'
 /** Long enough for any ARN. Names are matched against patterns of prices and models, which takes time on long texts. */
 const maxModelLength = 1_000
 
-const keys = keysOf([...checkedFields, ...boundFields, ...tierFields])
+const keys = keysOf([...checkedFields, ...boundFields, ...tierFields, ...otherModelFields])
 const promptAt = checkedFields.length + boundFields.indexOf('prompt')
 
 /**
