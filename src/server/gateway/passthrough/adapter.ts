@@ -72,7 +72,7 @@ class PassthroughReader implements AnswerReader {
 
   whole(head: AnswerHead, body: Buffer): WholeAnswer | UpstreamError {
     const { format, attempt, degraded } = this.#options
-    const error = errorInAnswer(body)
+    const error = errorInAnswer(body) ?? format.faultIn?.(body)
     if (error) return this.#upstreamErrors.earlyFailure(head, error)
     if (attempt.parsed.stream)
       return this.#upstreamErrors.unusable(head, 'did not stream its response to a streamed request')

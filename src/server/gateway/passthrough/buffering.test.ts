@@ -52,6 +52,15 @@ const early: readonly (readonly [string, CallKind, PassthroughFormat, string, Re
     /^\{"error":\{"message":"Overloaded \[secret\]","type":"server_error"/,
   ],
   [
+    'Chat, finish reason',
+    'chat',
+    openAiChat,
+    role +
+      chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'error', error: { message: `Overloaded ${key}` } }] }) +
+      'data: [DONE]\n\n',
+    /^\{"error":\{"message":"Overloaded \[secret\]"/,
+  ],
+  [
     'Responses',
     'responses',
     openAiResponses,
@@ -81,6 +90,31 @@ for (const [name, kind, format, body, expected] of early) {
     assert.equal(told.ending.headers['content-type'], 'application/json')
   })
 }
+
+test('E4: a whole chat whose choice ended with an error is an upstream error with status 529', async () => {
+  const answer = (finish_reason: string) =>
+    JSON.stringify({
+      choices: [{ index: 0, message: { content: '' }, finish_reason, error: { message: 'Overloaded' } }],
+    })
+  for (const [reason, outcome] of [
+    ['error', 'refused'],
+    ['stop', 'completed'],
+    ['other', 'completed'],
+  ] as const) {
+    const { call } = await passthroughTo(socket => socket.end(jsonAnswer(answer(reason))), { format: openAiChat })
+    const { ending } = await call('chat', simpleRequest)
+    assert.equal(ending?.outcome, outcome, reason)
+    if (ending?.outcome === 'refused') assert.equal(ending.status, 529)
+  }
+})
+
+test('E5: a chat stream that ends with the finish reason of an error is relayed unchanged, and fails', async () => {
+  const text = (delta: object, finish_reason: string | null) => chunk({ choices: [{ index: 0, delta, finish_reason }] })
+  const body = `${role}${text({ content: 'Hel' }, null)}${text({}, 'error')}data: [DONE]\n\n`
+  const { call } = await passthroughTo(socket => socket.end(streamHead() + body), { format: openAiChat })
+  const told = await call('chat', streamed)
+  assert.deepEqual([told.ending?.outcome, told.text], ['failed', body])
+})
 
 test('E4: an early error about the prompt length has the reason context_window', async () => {
   const format = openAiResponses

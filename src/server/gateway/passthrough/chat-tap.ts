@@ -1,5 +1,6 @@
 import { isRecord, listOf, recordOf } from '../../platform/json.ts'
 import { dataOf, readFrame } from '../bytes/event-frames.ts'
+import { isFailedFinish } from '../formats/openai-chat/errors.ts'
 import { chatUsageIn } from '../tokens/stated-usage.ts'
 import { faultOf } from './answers.ts'
 import { ChoiceEnds } from './choice-ends.ts'
@@ -49,6 +50,11 @@ class ChatTap extends StreamTap {
       this.hasFinalCount ||= update.output_tokens !== undefined
     }
     const choices = listOf(data['choices']).map(recordOf)
+    const failed = choices.find(({ finish_reason: reason }) => isFailedFinish(reason))
+    if (failed) {
+      this.fault ??= faultOf(failed)
+      this.end ??= 'error'
+    }
     this.#ends.take(data)
     this.stopReason = this.#ends.reason
     if (this.end === undefined && choices.some(hasContent)) this.isUnderWay = true

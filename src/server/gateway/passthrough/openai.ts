@@ -4,11 +4,12 @@ import { type Json, listOf, recordOf, recordsOf } from '../../platform/json.ts'
 import { joined } from '../bytes/body-edit.ts'
 import { baseModelOf } from '../core/call.ts'
 import { inRequestedEncoding } from '../endpoints/embedding-formats.ts'
+import { isFailedFinish } from '../formats/openai-chat/errors.ts'
 import { estimateInputOf } from '../tokens/count-tokens.ts'
 import { chatUsageIn, embeddingTokensOf, responsesUsageIn } from '../tokens/stated-usage.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { openAiHeaders } from '../upstream/headers.ts'
-import { countedOr, declinesBy, readJson, stopReasonOf } from './answers.ts'
+import { countedOr, declinesBy, faultOf, readJson, stopReasonOf } from './answers.ts'
 import { withUpstreamModel } from './anthropic-messages.ts'
 import { createChatTap } from './chat-tap.ts'
 import { mayContainOwnItems, withoutOwnItems } from './own-items.ts'
@@ -49,6 +50,13 @@ export const openAiChat: PassthroughFormat = {
       stopReason: typeof reason === 'string' ? reason : undefined,
     }
   },
+  faultIn(body) {
+    if (body.length > maxFailedLength || !unusualFinish.test(body.toString('latin1'))) return undefined
+    const failed = recordsOf(recordOf(readJson(body))['choices']).find(choice =>
+      isFailedFinish(choice['finish_reason']),
+    )
+    return failed && faultOf(failed)
+  },
   declines: declinesBy(({ choices }) => {
     const given = recordsOf(choices)
     return given.length > 0 && given.every(isDeclinedChoice)
@@ -60,6 +68,10 @@ export const openAiChat: PassthroughFormat = {
   },
   failure: ({ code, message }) => Buffer.from(`data: ${JSON.stringify(openAiError(code, message))}\n\n`),
 }
+
+/** An answer that failed has little content; parsing a long one would delay it. */
+const maxFailedLength = 64 * 1024
+const unusualFinish = /"finish_reason"\s*:\s*"(?!stop"|length"|tool_calls")/
 
 function isDeclinedChoice({ message, finish_reason: reason }: Json): boolean {
   const { content, tool_calls: calls, refusal } = recordOf(message)

@@ -81,6 +81,8 @@ export interface PassthroughFormat {
   readonly ping: Buffer
   /** Returns the frames that report an interrupted stream, after `frames` others. They are the last ones. */
   failure(failure: ClientError, frames: number): Buffer
+  /** Returns the error in a whole response that otherwise looks normal; absent where there is no such response. */
+  faultIn?(body: Buffer): UpstreamFault | undefined
   /** Reports whether the model only declines in a whole response. */
   declines(body: Buffer): boolean
   /** Returns the body of an error response. */

@@ -163,6 +163,10 @@ const failedReasons: ReadonlySet<string> = new Set([
   'malformed_function_call',
 ])
 
+/** True for the finish reason of a choice that is incomplete because the upstream failed. */
+export const isFailedFinish = (reason: unknown): boolean =>
+  typeof reason === 'string' && failedReasons.has(reason.toLowerCase())
+
 interface Facts {
   readonly hasDeclined: boolean
   readonly hasCalls: boolean
@@ -171,7 +175,7 @@ interface Facts {
 /** Converts the finish reason of a choice to a stop, or to an error if the upstream failed. */
 export function stopOf(choice: Json, { hasDeclined, hasCalls }: Facts): UpstreamEvent {
   const finish = textOf(choice['finish_reason']).toLowerCase()
-  if (failedReasons.has(finish)) {
+  if (isFailedFinish(finish)) {
     const message = readProblem(choice['error']).message || `upstream aborted the response: ${finish}`
     return { type: 'error', code: 'upstream_unreachable', message }
   }
