@@ -71,7 +71,10 @@ const setText = (clock: string) => `
       spent_usd = case
         when b.duration is distinct from excluded.duration and b.reset_at <= excluded.anchored_at then 0
         else b.spent_usd end,
-      warned_at = case when b.soft_usd is distinct from excluded.soft_usd then null else b.warned_at end,
+      warned_at = case
+        when b.soft_usd is distinct from excluded.soft_usd then null
+        when b.duration is distinct from excluded.duration and b.reset_at <= excluded.anchored_at then null
+        else b.warned_at end,
       updated_at = excluded.anchored_at`
 
 const removeText = 'delete from budgets where scope = $1 and scope_id = $2'

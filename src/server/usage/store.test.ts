@@ -203,4 +203,7 @@ test('a soft limit is reported once per period, when it is reached', async () =>
   assert.deepEqual(await spend('0.9'), ['2.0'])
   await bench.at('2026-04-05T00:00:00Z')
   assert.deepEqual(await spend('2.5'), ['2.5'])
+  await bench.at('2026-04-06T00:00:00Z')
+  await bench.set('owner', 'soft', { max_usd: '10', soft_usd: '2', duration: '2d' })
+  assert.deepEqual(await spend('2.1'), ['2.1'])
 })
