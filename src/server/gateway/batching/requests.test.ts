@@ -61,6 +61,15 @@ for (const [why, deployment, isUsed] of hosts) {
   })
 }
 
+test('B5: a request that names other models of the provider is made singly, which rejects it', async t => {
+  const { gateway } = await appOf(t, { deployments: [claude({ provider: 'openai-compatible', batchApi: true })] })
+  const key = { id: 'key_1', models: ['claude'], isLimited: false, isNarrow: true, expires: false }
+  const caller = { ...masterCaller, principal: 'key_1', key }
+  const body = callOf('claude').body.toString().replace('{', '{"models":["other"],')
+  assert.notEqual(await gateway.batchRequest(callOf('claude', { caller })), undefined)
+  assert.equal(await gateway.batchRequest(callOf('claude', { caller, body: Buffer.from(body) })), undefined)
+})
+
 test('a request is what a single call would send, and is reserved at the batch price', async t => {
   const reserved: unknown[] = []
   const released: string[] = []

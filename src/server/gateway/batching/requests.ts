@@ -3,6 +3,7 @@ import { isOpenAiFormat, type Protocol } from '../../config/protocols.ts'
 import { joined } from '../bytes/body-edit.ts'
 import type { Call, CallKind, DeployedModel, ParsedRequest } from '../core/call.ts'
 import { reservationFor } from '../core/call-reservations.ts'
+import { otherModelsIn } from '../core/other-models.ts'
 import { batchPrices } from '../pricing/batch-price.ts'
 import type { Served } from '../routing/router.ts'
 import type { RoutingTable } from '../routing/table.ts'
@@ -51,11 +52,11 @@ export async function batchRequestFor({ call, parsed, table, budgets }: Incoming
   const built = await served?.batchRequest?.({ call, parsed, target: served })
   if (!served || !built) return undefined
   const batch = batchPrices(table.prices)
-  const reservation =
-    budgets && (await reservationFor(budgets, { call, parsed, table, candidates: [served], groupOf: () => [], batch }))
-  if (reservation?.isParallelLimited) {
-    // It would count as a call in flight for hours.
-    reservation.release()
+  const incoming = { call, parsed, table, candidates: [served], groupOf: () => [], batch }
+  const reservation = budgets && (await reservationFor(budgets, incoming))
+  // It would count as a call in flight for hours; or the single call is rejected.
+  if (reservation?.isParallelLimited || otherModelsIn(incoming, reservation) !== undefined) {
+    reservation?.release()
     return undefined
   }
   const { path, headers, body } = built

@@ -13,17 +13,25 @@ const keys = keysOf(otherModelFields)
 const routing: ReadonlySet<string> = new Set(['openrouter', 'openai-compatible'])
 
 /**
- * Rejects a request that would let the provider choose another model, where the key has a list of models or a budget
+ * Returns the field that would let the provider choose another model, where the key has a list of models or a budget
  * limits the call: neither the list nor the price of the reservation would apply to that model.
  */
-export function rejectOtherModels(incoming: Incoming, reservation: Pick<Reservation, 'isBudgeted'> | undefined): void {
+export function otherModelsIn(
+  incoming: Incoming,
+  reservation: Pick<Reservation, 'isBudgeted'> | undefined,
+): string | undefined {
   const { call, parsed } = incoming
   const hasList = call.caller.key !== undefined && call.caller.key.models.length > 0
-  if (!hasList && !reservation?.isBudgeted) return
+  if (!hasList && !reservation?.isBudgeted) return undefined
   const isRouted = possibleTargetsOf(incoming).some(
     ({ deployment, protocol }) => routing.has(deployment.provider) && isPassthrough(call.kind, protocol),
   )
-  const field = isRouted ? fieldIn(call, parsed) : undefined
+  return isRouted ? fieldIn(call, parsed) : undefined
+}
+
+/** Rejects a request with such a field. */
+export function rejectOtherModels(...given: Parameters<typeof otherModelsIn>): void {
+  const field = otherModelsIn(...given)
   if (field === undefined) return
   throw new AppError(
     'forbidden',
