@@ -182,7 +182,7 @@ module.exports = {
       from: { path: '^web/src/', pathNot: '\\.test\\.tsx?$|^web/src/data/routes\\.ts$' },
       to: {
         path: '^src/contract/',
-        pathNot: '^src/contract/(console|error-help|network-presets|sse|webhook-presets)\\.ts$',
+        pathNot: '^src/contract/(console|csv|error-help|network-presets|sse|webhook-presets)\\.ts$',
         dependencyTypesNot: ['type-only'],
       },
     },

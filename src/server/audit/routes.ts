@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { type AuditEntry, auditRoutes } from '../../contract/audit.ts'
+import type { Cell } from '../../contract/csv.ts'
 import { bind } from '../http/bind.ts'
 import { allRows, CsvFile } from '../http/csv-file.ts'
 import { pageOf } from '../http/page.ts'
 import { checkTimezone, timeRangeOf } from '../http/time-range.ts'
-import type { Cell } from '../platform/csv.ts'
 import type { AuditStore } from './store.ts'
 
 /** The audit log for admins, as pages or as one CSV file. A scoped admin sees changes of its owner's objects only. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { fastify } from 'fastify'
-import type { Cell } from '../platform/csv.ts'
+import type { Cell } from '../../contract/csv.ts'
 import { allRows, CsvFile, sendCsv } from './csv-file.ts'
 
 const app = fastify()

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
-import { type Cell, csvLine } from '../platform/csv.ts'
+import { type Cell, csvLine } from '../../contract/csv.ts'
 
 /** Table that a handler returns instead of JSON. Rows are read as fast as the client reads. */
 export class CsvFile {

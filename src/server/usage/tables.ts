@@ -1,7 +1,7 @@
+import type { Cell } from '../../contract/csv.ts'
 import type { ToolDimension, ToolGroup } from '../../contract/tool-usage.ts'
 import { UsageCall, type UsageDimension, type UsageFigures, type UsageGroup } from '../../contract/usage.ts'
 import { CsvFile } from '../http/csv-file.ts'
-import type { Cell } from '../platform/csv.ts'
 
 type Figure = readonly [column: string, read: (figures: UsageFigures) => Cell]
 

@@ -4,50 +4,16 @@ import { useState } from 'react'
 import type { SessionSummary } from '../../../../src/contract/session-summaries.ts'
 import { client } from '../../data/client.ts'
 import { Confirm } from '../../parts/confirm.tsx'
-import { toCsv } from '../../parts/csv.ts'
 import { plural } from '../../parts/format.ts'
 import { MayChange } from '../../parts/may-change.tsx'
 import { saveFile } from '../../parts/save-file.ts'
+import { sessionsFile } from './sessions-file.ts'
 
 interface Props {
   readonly rows: readonly SessionSummary[]
   readonly selected: ReadonlySet<string>
   readonly onDone: () => void
 }
-
-const head = [
-  'id',
-  'title',
-  'owner',
-  'agent',
-  'version',
-  'runtime',
-  'status',
-  'activity',
-  'input_tokens',
-  'output_tokens',
-  'cost_usd',
-  'created_at',
-]
-
-const csvOf = (rows: readonly SessionSummary[]): string =>
-  toCsv(
-    head,
-    rows.map(row => [
-      row.id,
-      row.title,
-      row.owner_id,
-      row.agent_name,
-      row.agent_version,
-      row.runtime,
-      row.status,
-      row.activity.kind,
-      row.input_tokens,
-      row.output_tokens,
-      row.cost_usd,
-      row.created_at,
-    ]),
-  )
 
 /** Stops, deletes or exports the selected sessions; without a selection, exports those that are loaded. */
 export function ManyActions({ rows, selected, onDone }: Props) {
@@ -76,7 +42,7 @@ export function ManyActions({ rows, selected, onDone }: Props) {
       )}
       <Button
         variant="subtle"
-        onClick={() => saveFile('sessions.csv', csvOf(chosen.length > 0 ? chosen : rows), 'text/csv')}
+        onClick={() => saveFile('sessions.csv', sessionsFile(chosen.length > 0 ? chosen : rows), 'text/csv')}
       >
         Export CSV
       </Button>
