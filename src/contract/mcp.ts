@@ -60,7 +60,8 @@ const Credentials = named(
       Type.String({
         minLength: 1,
         maxLength: 2_000,
-        description: 'Token endpoint; by default the one in the OAuth metadata of the server’s own origin',
+        description:
+          'Token endpoint; by default the one in the OAuth metadata of the server’s own origin. With `authorization_code` the client secret is sent to this origin only',
       }),
     ),
   }),

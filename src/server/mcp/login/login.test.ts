@@ -240,3 +240,22 @@ test('a new address of the server drops logins; servers of other types have none
   const wrong = await app.call('master', 'PUT /v1/mcp/server/plain', { oauth2_flow: 'authorization_code' })
   assert.match(wrong.text, /oauth2_flow needs auth_type oauth2/)
 })
+
+test('S25: the client secret goes to the token endpoint of its own host or of token_url, wherever the server names one', async () => {
+  const credentials = { client_id: 'client-of-the-admin', client_secret: 'secret-of-the-admin' }
+  const logins = { url: `${upstream.url}/mcp`, auth_type: 'oauth2', oauth2_flow: 'authorization_code' } as const
+  await app.registered({ server_name: 'elsewhere', ...logins, credentials })
+  const before = oauth.requests.length
+  const rejected = await app.call('ana', 'POST /v1/mcp/server/elsewhere/authorize')
+  assert.equal(rejected.status, 502, rejected.text)
+  assert.match(rejected.text, /set credentials\.token_url/)
+  assert.ok(oauth.requests.slice(before).every(({ path }) => path.startsWith('/.well-known/')))
+
+  await app.call('master', 'PUT /v1/mcp/server/elsewhere', {
+    credentials: { ...credentials, token_url: `${oauth.url}/token` },
+  })
+  const begun = await app.call<{ authorization_url: string }>('ana', 'POST /v1/mcp/server/elsewhere/authorize')
+  assert.equal((await allow(begun.body.authorization_url)).status, 200)
+  const { headers } = oauth.requests.findLast(({ path }) => path === '/token') ?? {}
+  assert.equal(headers?.authorization, `Basic ${btoa('client-of-the-admin:secret-of-the-admin')}`)
+})

@@ -4,6 +4,7 @@ import { nextVersion, type RowCipher } from '../../db/encrypted-rows.ts'
 import { sqlOfClient } from '../../db/once.ts'
 import type { Actor } from '../../http/caller.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
+import { serverFailure } from '../client/server-failure.ts'
 import type { RegisteredServer } from '../registry/server.ts'
 import type { AuthorizationServer, AuthorizationServers, OauthClient, TokenAnswer } from './authorization-server.ts'
 import { GrantRejected } from './authorization-server.ts'
@@ -95,7 +96,8 @@ export function createLogins({ store, authorizationServers, ciphers, audit, redi
       server: RegisteredServer,
     ): Promise<{ readonly authorization_url: string; readonly expires_at: string }> {
       const { server_id, principal } = loginPlaceOf(server)
-      const { scopes: named, ...at } = await authorizationServers.discover(server)
+      const { scopes: named, ...found } = await authorizationServers.discover(server)
+      const at = withTrustedEndpoints(found, server)
       const uri = redirectUri()
       const client = await clientFor(server, at, uri)
       const [state, verifier] = [randomBytes(32).toString('base64url'), randomBytes(32).toString('base64url')]
@@ -189,6 +191,25 @@ export function createLogins({ store, authorizationServers, ciphers, audit, redi
       return isRemoved
     },
   }
+}
+
+/**
+ * Returns the authorization server with the endpoints that may get the client secret of the admin: those on the origin of
+ * `credentials.token_url`, else of the MCP server. That server names them, and could have the secret sent anywhere. Security: S25.
+ */
+function withTrustedEndpoints(at: AuthorizationServer, server: RegisteredServer): AuthorizationServer {
+  const { client_secret, token_url } = server.secret()
+  if (client_secret === undefined && token_url === undefined) return at
+  const { origin } = new URL(token_url ?? server.url)
+  const isTrusted = (url: string) => new URL(url).origin === origin
+  if (!isTrusted(at.tokenEndpoint)) {
+    const place = token_url === undefined ? 'its own origin; set' : 'the origin of'
+    throw serverFailure(server, `has no token endpoint on ${place} credentials.token_url`)
+  }
+  const { revocationEndpoint } = at
+  return revocationEndpoint === undefined || isTrusted(revocationEndpoint)
+    ? at
+    : { ...at, revocationEndpoint: undefined }
 }
 
 /** Throws `invalid_request` without a login. */

@@ -79,13 +79,12 @@ export function checkCredentials(type: McpAuthType, { credentials, flow, vaultKe
 }
 
 function clientProblem(
-  { auth_value, client_id, client_secret, token_url }: Given['credentials'],
+  { auth_value, client_id, client_secret }: Given['credentials'],
   flow: Given['flow'],
 ): string | undefined {
   if (auth_value !== undefined) return 'credentials.auth_value is not supported for auth_type oauth2'
   if (client_id === undefined) return 'credentials.client_id is required for auth_type oauth2'
-  if (flow === 'authorization_code')
-    return token_url === undefined ? undefined : 'credentials.token_url is not supported with authorization_code'
+  if (flow === 'authorization_code') return undefined
   return client_secret === undefined ? 'credentials.client_secret is required for auth_type oauth2' : undefined
 }
 

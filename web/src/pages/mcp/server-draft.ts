@@ -14,6 +14,7 @@ export interface Draft {
   readonly clientId: string
   readonly clientSecret: string
   readonly scopes: string
+  readonly tokenUrl: string
   readonly approval: 'never' | 'always' | 'some'
   readonly approvalTools: string
 }
@@ -30,6 +31,7 @@ export const fieldNames = [
   'credentials.client_id',
   'credentials.client_secret',
   'credentials.scopes',
+  'credentials.token_url',
 ] as const
 
 /** Returns the form of a server, or an empty one. Stored credentials are not in it. */
@@ -45,6 +47,7 @@ export function draftOf(server: McpServer | undefined): Draft {
     clientId: '',
     clientSecret: '',
     scopes: '',
+    tokenUrl: '',
     approval: typeof approval === 'string' ? approval : 'some',
     approvalTools: typeof approval === 'string' ? '' : approval.join(', '),
   }
@@ -80,6 +83,7 @@ function secretsOf(draft: Draft, { isOauth, before }: Context): Pick<McpServerCr
       ...(draft.clientId.trim() && { client_id: draft.clientId.trim() }),
       ...(draft.clientSecret && { client_secret: draft.clientSecret }),
       ...(draft.scopes.trim() && { scopes: listOf(draft.scopes, ' ') }),
+      ...(draft.tokenUrl.trim() && { token_url: draft.tokenUrl.trim() }),
     }
     return {
       ...(Object.keys(credentials).length > 0 && { credentials }),

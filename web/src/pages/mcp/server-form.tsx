@@ -155,6 +155,13 @@ function Credential({ draft, set, at, isStored }: CredentialProps) {
           onChange={({ currentTarget }) => set({ scopes: currentTarget.value })}
           error={at('credentials.scopes')}
         />
+        <TextInput
+          label="Token endpoint"
+          description="Only if it is not at the address of the server: the client secret is sent to this host alone"
+          value={draft.tokenUrl}
+          onChange={({ currentTarget }) => set({ tokenUrl: currentTarget.value })}
+          error={at('credentials.token_url')}
+        />
       </>
     )
   }
