@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { processorMs } from '../../test/support/service/processor-time.ts'
 import { createOut } from './out.ts'
 import { plainJson, plainLine, plainText } from './plain-text.ts'
 
@@ -8,6 +9,7 @@ const table = [
   ['colours go', '\u001b[31mred\u001b[0m', 'red'],
   ['a title goes with its text', '\u001b]0;owned\u0007after', 'after'],
   ['a link keeps its words only', '\u001b]8;;http://evil.test\u0007here\u001b]8;;\u0007', 'here'],
+  ['a title without an end stays as text', '\u001b]0;owned', '0;owned'],
   ['a screen that is cleared and a moved cursor go', '\u001b[2J\u001b[1;1Htop', 'top'],
   ['the eight-bit forms go', '\u009b31mred', 'red'],
   ['a line cannot be written over', 'safe\rrm -rf /', 'saferm -rf /'],
@@ -20,6 +22,15 @@ const table = [
 for (const [guarantee, text, expected] of table) {
   test(guarantee, () => assert.equal(plainText(text), expected))
 }
+
+test('S44: text full of titles without an end is read in linear time', () => {
+  const shown = '0;'.repeat(100_000)
+  for (const start of ['\u001b]', '\u009d']) {
+    const text = `${start}0;`.repeat(100_000)
+    // Node's own function takes over 10 s for one of them.
+    assert.ok(processorMs(() => assert.equal(plainText(text), shown)) < 1_000)
+  }
+})
 
 const hostile = fc
   .array(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { processorMs } from '../../../test/support/service/processor-time.ts'
 import { styledTexts, withoutCodes } from './sgr.ts'
 
 const colorsOf = (output: string) => styledTexts(output).map(({ text, style }) => [text, style.color ?? 'none'])
@@ -44,3 +45,9 @@ for (const [what, output, text] of vanishing) {
     if (what !== 'an unfinished code') assert.equal(shown, text)
   })
 }
+
+test('H4: an unfinished code of any length is read in linear time', () => {
+  const text = '!'.repeat(200_000)
+  // Backtracking takes over 10 s.
+  assert.ok(processorMs(() => assert.equal(withoutCodes(`\u001b[${text}`), text)) < 1_000)
+})

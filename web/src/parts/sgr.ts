@@ -26,7 +26,7 @@ const plain: TerminalStyle = {
 /** Control sequences: CSI, OSC and other strings up to their terminator, and two-character escapes. */
 const sequence =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: terminal codes are control characters
-  /(?:\u001b\[|\u009b)([0-9;:?<=>!]*)[ -/]*([@-~])|\u001b[PX\]^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]?/g
+  /(?:\u001b\[|\u009b)([0-9;:?<=>]*)[ -/]*([@-~])|\u001b[PX\]^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]?/g
 
 /**
  * Splits terminal output into styled texts. Codes for color and weight become styles; all other codes vanish, and so do
