@@ -37,3 +37,8 @@ test('H4: a grep with an expression that backtracks is answered in time', async 
     await session.run({ name: 'grep', input: { pattern: '^(a+)+$b', path: 'text' } })
   })
 })
+
+test('H4: a workspace with a long line of spaces in its list of ignored files is saved in time', async () => {
+  const command = "printf '%65000s\\n' x > .switchyardignore"
+  await answersInTime(service, () => session.run({ name: 'bash', input: { command } }))
+})

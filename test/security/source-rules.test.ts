@@ -71,3 +71,11 @@ test('S02: secrets are compared by digest in constant time', () => {
     /\b(token|secret|signature|password|masterKey|hmac|mac)\b\s*[!=]==?\s*(?!undefined|null|''|""|signaturePlaceholder)\w/i
   assert.deepEqual(filesWith(secret), [])
 })
+
+test('H4: no expression removes repeated characters at the end of a text, since that takes quadratic time', () => {
+  const trailing = /\/(\(\?<![^)]*\))?(\\.|\[[^\]]+\]|[ \w-])[+*]\$\//
+  assert.deepEqual(
+    filesWith(trailing).filter(file => file.startsWith('src/server/')),
+    [],
+  )
+})

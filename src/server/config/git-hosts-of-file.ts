@@ -1,4 +1,5 @@
 import { closestTo } from '../platform/closest.ts'
+import { withoutTrailing } from '../platform/trailing.ts'
 import type { GitHost, GitHostType } from './agent-settings.ts'
 import type { ConfigFile, GitHostEntry, Place } from './file.ts'
 
@@ -44,7 +45,7 @@ function hostOf(entry: GitHostEntry, reportAt: ReportAt): GitHost | undefined {
   const wrong = checks.filter(([, isGood]) => !isGood)
   for (const [field, , problem] of wrong) reportAt(`${field} ${problem}`, field)
   if (wrong.length > 0 || type === undefined || apiBase === undefined) return undefined
-  return { host, type, apiBase: apiBase.replace(/\/+$/, ''), credential, auth: isAuth(auth) ? auth : undefined }
+  return { host, type, apiBase: withoutTrailing(apiBase, '/'), credential, auth: isAuth(auth) ? auth : undefined }
 }
 
 const isHost = (text: string): boolean => /^([a-z0-9.-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/.test(text)

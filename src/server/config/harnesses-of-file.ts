@@ -1,5 +1,6 @@
 import { type ApiSpec, aliasPattern, apiSpecs } from '../../contract/runtimes.ts'
 import { closestTo } from '../platform/closest.ts'
+import { withoutTrailing } from '../platform/trailing.ts'
 import type { ConfiguredHarness } from './agent-settings.ts'
 import type { ConfigFile, HarnessEntry, Place } from './file.ts'
 import { isUnsendable } from './providers.ts'
@@ -111,7 +112,7 @@ function plainBase(text: string, reportAt: ReportAt): string {
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
     reportAt('.api_base must not have a user name, query or fragment', 'api_base')
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+  return `${url.origin}${withoutTrailing(url.pathname, '/')}`
 }
 
 function checkedKey({ api_key: key }: Entry, reportAt: ReportAt): string | undefined {

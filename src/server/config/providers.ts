@@ -1,3 +1,4 @@
+import { withoutTrailing } from '../platform/trailing.ts'
 import type { Protocols, UpstreamTimeouts } from './deployments.ts'
 
 /** Built-in data of a provider. */
@@ -109,7 +110,7 @@ export const defaultTimeouts: UpstreamTimeouts = {
  * include it. `basePathOf` adds the path of the other protocols.
  */
 export function plainBase(url: URL, protocols: Protocols): string {
-  const path = url.pathname.replace(/\/+$/, '')
+  const path = withoutTrailing(url.pathname, '/')
   return `${url.origin}${protocols.includes('anthropic-messages') ? path.replace(/\/v1$/, '') : path}`
 }
 

@@ -1,4 +1,5 @@
 import { isNetwork } from '../platform/networks.ts'
+import { withoutTrailing } from '../platform/trailing.ts'
 import type { Config } from './config.ts'
 import type { ConfigFile, Place } from './file.ts'
 
@@ -20,8 +21,9 @@ export function proxyOfFile({ file, report }: Reading): Pick<Config, 'publicUrl'
       file.place(['general_settings', 'trust_proxy', index]),
     )
   }
+  const parsed = url === undefined ? null : URL.parse(url)
   return {
-    publicUrl: url && URL.parse(url)?.href.replace(/\/+$/, ''),
+    publicUrl: parsed ? withoutTrailing(parsed.href, '/') : undefined,
     trustProxy: trustProxy.filter(network => network !== undefined),
   }
 }

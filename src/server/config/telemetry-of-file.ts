@@ -1,3 +1,4 @@
+import { withoutTrailing } from '../platform/trailing.ts'
 import type { ListenAddress, MetricsSettings, OtlpSettings, TelemetrySettings } from './export-settings.ts'
 import type { ConfigFile, Place } from './file.ts'
 import { requestHeaders } from './request-headers.ts'
@@ -48,7 +49,7 @@ function otlpOf(otlp: OtlpBlock, { file, report }: Reading): OtlpSettings | unde
   const problem = problemOf(endpoint)
   if (problem !== undefined) report(`telemetry.otlp.endpoint ${problem}`, place)
   return {
-    endpoint: endpoint.replace(/\/+$/, ''),
+    endpoint: withoutTrailing(endpoint, '/'),
     headers: checked,
     exportsLogs: logs,
     propagates: propagate,

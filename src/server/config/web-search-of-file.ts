@@ -1,4 +1,5 @@
 import { closestTo } from '../platform/closest.ts'
+import { withoutTrailing } from '../platform/trailing.ts'
 import type { SearchProvider, WebSearchSettings } from './agent-settings.ts'
 import type { ConfigFile, Place } from './file.ts'
 
@@ -39,7 +40,7 @@ export function webSearchOfFile({ file, report }: Reading): WebSearchSettings | 
   if (!needsKey && apiKey !== undefined) reportAt(`.api_key is not used by ${provider}; remove it`, 'api_key')
   if (given === undefined) reportAt(`.api_base is required for ${provider}`)
   else if (!isAddress(given)) reportAt('.api_base must be an https:// or http:// address without a query', 'api_base')
-  return { provider, apiKey, apiBase: (given ?? '').replace(/\/+$/, '') }
+  return { provider, apiKey, apiBase: withoutTrailing(given ?? '', '/') }
 }
 
 function isAddress(text: string): boolean {

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { withoutTrailing } from '../platform/trailing.ts'
 
 /** A host and port that a sandbox connects to. */
 export interface Place {
@@ -27,4 +28,4 @@ export function placeOfAuthority(authority: string): Place | undefined {
 export const authorityOf = ({ host, port }: Place): string => `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
 
 const bare = (hostname: string): string =>
-  hostname.startsWith('[') ? hostname.slice(1, -1) : hostname.toLowerCase().replace(/\.+$/, '')
+  hostname.startsWith('[') ? hostname.slice(1, -1) : withoutTrailing(hostname.toLowerCase(), '.')

@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg'
 import type { Caller } from '../http/caller.ts'
 import { AppError, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
+import { withoutTrailing } from '../platform/trailing.ts'
 import type { MemoryFile, ToolMemoryFiles } from '../tools/memory-files.ts'
 import { mountPathOf } from './memory-path.ts'
 import type { AgentBy, MemoryStores } from './memory-stores.ts'
@@ -44,7 +45,7 @@ export function createSessionStores({ store, stores }: Deps) {
         const wanted = path === undefined ? attached : [placed(`${path}/`).store]
         const found: MemoryFile[] = []
         for (const { store_id, mount_path } of wanted) {
-          const prefix = path === undefined ? '/' : `${path.slice(mount_path.length)}/`.replace(/\/+$/, '/')
+          const prefix = path === undefined ? '/' : `${withoutTrailing(path.slice(mount_path.length), '/')}/`
           const rows = await store.memories(store_id, { prefix, after: undefined, limit: maxListed })
           found.push(...rows.map(row => ({ path: `${mount_path}${row.path}`, bytes: row.bytes })))
         }

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import { withoutTrailing } from './trailing.ts'
 
 /** IPv4 networks that are not the public internet. Source: IANA special-purpose registry. */
 const closed4 = [
@@ -71,7 +72,7 @@ const privateSuffixes = ['.localhost', '.local', '.internal', '.localdomain', '.
 
 /** True for names that always mean this machine, its network or a cloud metadata service. */
 export function isPrivateName(name: string): boolean {
-  const plain = name.toLowerCase().replace(/\.+$/, '')
+  const plain = withoutTrailing(name.toLowerCase(), '.')
   return privateNames.has(plain) || privateSuffixes.some(suffix => plain.endsWith(suffix))
 }
 

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { maxStoredMemoryBytes } from '../../contract/memory-stores.ts'
+import { withoutTrailing } from '../platform/trailing.ts'
 import { defineTool, done, type ServerContext } from './tool.ts'
 import type { RunTool, ToolSource } from './tool-source.ts'
 
@@ -34,7 +35,7 @@ const listTool = defineTool({
   idempotent: true,
   reads: true,
   async run({ path }, { files }: FilesContext) {
-    const found = await files.list(path?.replace(/\/+$/, ''))
+    const found = await files.list(path && withoutTrailing(path, '/'))
     return done(found.length === 0 ? 'no files' : found.map(file => `${file.path} ${file.bytes}`).join('\n'))
   },
 })

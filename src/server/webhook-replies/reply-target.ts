@@ -1,5 +1,6 @@
 import type { WebhookConfig, WebhookReplyType } from '../../contract/webhooks.ts'
 import { type Json, recordOf, textOf } from '../platform/json.ts'
+import { withoutTrailing } from '../platform/trailing.ts'
 
 /** Where a reply goes. `base` is the URL of the API, or the receiver of a callback. */
 export interface ReplyTarget extends Readonly<Record<string, unknown>> {
@@ -21,7 +22,7 @@ export const replyTypeOf = ({ reply, signature }: WebhookConfig): WebhookReplyTy
 
 /** Returns where the reply to a delivery goes, or why it has no place. The payload never names a host. */
 export function targetOf(type: WebhookReplyType, url: string | undefined, payload: unknown): ReplyTarget | string {
-  const base = (url ?? defaultBase[type]).replace(/\/+$/, '')
+  const base = withoutTrailing(url ?? defaultBase[type], '/')
   switch (type) {
     case 'github_comment':
       return issueOf(base, recordOf(payload)) ?? 'payload names no repository with an issue or pull request'

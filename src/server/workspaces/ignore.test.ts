@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { processorMs } from '../../../test/support/service/processor-time.ts'
 import { ignoreRules } from './ignore.ts'
 
 const isIgnored = (text: string, path: string): boolean =>
@@ -25,6 +26,9 @@ const cases: readonly (readonly [rules: string, path: string, isIgnored: boolean
   ['file[!0-9].txt', 'file7.txt', false],
   ['# comment\r\n\r\nsecret.txt\r\n', 'secret.txt', true],
   ['\\#name', '#name', true],
+  ['a.txt  ', 'a.txt', true],
+  ['a\\   ', 'a ', true],
+  ['a\\   ', 'a', false],
 ]
 
 for (const [rules, path, expected] of cases) {
@@ -43,4 +47,10 @@ test('rules beyond the limits are ignored and reported', () => {
 test('a pattern with many stars is matched quickly', () => {
   const rules = ignoreRules(`${'*a'.repeat(90)}b`)
   assert.equal(rules.ignores('a'.repeat(250), false), false)
+})
+
+test('H4: a long line of spaces is read in linear time', () => {
+  const text = `${' '.repeat(200_000)}x\n*.log`
+  // A regular expression takes over 10 s.
+  assert.ok(processorMs(() => assert.ok(isIgnored(text, 'a.log'))) < 1_000)
 })

@@ -1,3 +1,5 @@
+import { withoutTrailing } from '../platform/trailing.ts'
+
 /** The file of a workspace that lists what its checkpoints ignore, in the syntax of `.gitignore`. */
 export const ignoreFile = '.switchyardignore'
 
@@ -32,7 +34,7 @@ export interface IgnoreRules {
 
 /** Returns the built-in rules followed by those of the workspace's own file; the last matching rule decides. */
 export function ignoreRules(text: string): IgnoreRules {
-  const lines = text.split('\n').map(line => line.replace(/\r$/, '').replace(/(?<!\\) +$/, ''))
+  const lines = text.split('\n').map(line => withoutSpaces(line.replace(/\r$/, '')))
   const own = lines.filter(line => line !== '' && !line.startsWith('#'))
   const fitting = own.filter(({ length }) => length <= maxRuleLength).slice(0, maxRules)
   const rules = [...defaults, ...fitting].flatMap(line => ruleOf(line) ?? [])
@@ -46,6 +48,12 @@ export function ignoreRules(text: string): IgnoreRules {
         ? `only its first ${maxRules} rules of at most ${maxRuleLength} characters each are applied`
         : undefined,
   }
+}
+
+/** Returns the line without the spaces at its end; an escaped one stays. */
+function withoutSpaces(line: string): string {
+  const plain = withoutTrailing(line, ' ')
+  return plain.endsWith('\\') && plain.length < line.length ? `${plain} ` : plain
 }
 
 interface Rule {

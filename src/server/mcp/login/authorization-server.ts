@@ -1,7 +1,8 @@
 import { basicAuthorization } from '../../platform/authorization.ts'
-import { type Json, jsonOr, listOf, nonEmptyText, recordOf, textIn } from '../../platform/json.ts'
+import { type Json, jsonOr, listOf, nonEmptyText, recordOf, textIn, textOf } from '../../platform/json.ts'
 import { blockedReasonFor, type Outbound } from '../../platform/outbound.ts'
 import { smallRequest } from '../../platform/small-request.ts'
+import { withoutTrailing } from '../../platform/trailing.ts'
 import { serverFailure } from '../client/server-failure.ts'
 import { tokenIn } from '../client/token-answer.ts'
 import type { RegisteredServer } from '../registry/server.ts'
@@ -91,14 +92,14 @@ export function createAuthorizationServers({ outbound, guard }: Deps) {
   async function metadataOf(server: RegisteredServer, issuer: string): Promise<Json> {
     checked(server, issuer, 'authorization server')
     const { origin, pathname } = new URL(issuer)
-    const path = pathname.replace(/\/+$/, '')
+    const path = withoutTrailing(pathname, '/')
     const names = ['oauth-authorization-server', 'openid-configuration']
     const urls = names.map(name => `${origin}/.well-known/${name}${path}`)
     if (path !== '') urls.push(`${origin}${path}/.well-known/openid-configuration`)
     for (const url of urls) {
       const { status, body } = await get(server, url)
       if (status !== 200) continue
-      if (textIn(body['issuer'])?.replace(/\/+$/, '') !== issuer.replace(/\/+$/, ''))
+      if (withoutTrailing(textOf(body['issuer']), '/') !== withoutTrailing(issuer, '/'))
         throw serverFailure(server, 'has an authorization server whose metadata is that of another issuer')
       return body
     }
@@ -215,6 +216,6 @@ function isWithin(url: string, resource: string): boolean {
   const parsed = URL.parse(resource)
   const own = new URL(url)
   if (!parsed || parsed.origin !== own.origin) return false
-  const path = parsed.pathname.replace(/\/+$/, '')
+  const path = withoutTrailing(parsed.pathname, '/')
   return own.pathname === path || own.pathname.startsWith(`${path}/`)
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isRecord, type Json, jsonOr, nonEmptyText, recordOf, recordsOf } from '../../platform/json.ts'
+import { withoutTrailing } from '../../platform/trailing.ts'
 import { type Connection, cleanText } from '../remote/connection.ts'
 import { isFailureWithStatus, type RuntimeEndpoint } from '../runtime.ts'
 import type { AgentAddress } from './card.ts'
@@ -142,7 +143,7 @@ function rpcCalls(
 }
 
 function restCalls(connection: Parts['connection'], { url, tenant }: AgentAddress): Calls {
-  const base = `${url.pathname.replace(/\/+$/, '')}${tenant === undefined ? '' : `/${encodeURIComponent(tenant)}`}`
+  const base = `${withoutTrailing(url.pathname, '/')}${tenant === undefined ? '' : `/${encodeURIComponent(tenant)}`}`
   return {
     call(operation, params, options) {
       const { method, path, body } = restRequest(operation, params)

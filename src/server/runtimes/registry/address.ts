@@ -1,5 +1,6 @@
 import { invalid } from '../../platform/errors.ts'
 import { blockedReasonFor, type Outbound } from '../../platform/outbound.ts'
+import { withoutTrailing } from '../../platform/trailing.ts'
 
 /** The guard in its current state: the configuration file may have changed. */
 export type Guard = Pick<Outbound, 'judge' | 'lists'>
@@ -8,7 +9,7 @@ export type Guard = Pick<Outbound, 'judge' | 'lists'>
 export function checkedAddress(given: string, guard: Guard): string {
   const plain = () => {
     const { origin, pathname } = new URL(given)
-    return `${origin}${pathname.replace(/\/+$/, '')}`
+    return `${origin}${withoutTrailing(pathname, '/')}`
   }
   // Both the input and its parsed form are checked: URL parsers must not disagree on the host.
   const problem = blockedReasonFor(given, guard) ?? blockedReasonFor(plain(), guard)

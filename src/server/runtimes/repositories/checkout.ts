@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { SessionRepository } from '../../../contract/repositories.ts'
 import { withoutEchoes } from '../../platform/echoes.ts'
+import { withoutTrailing } from '../../platform/trailing.ts'
 import type { ExecResult } from '../../sandboxes/sandbox.ts'
 import { withoutSuffix } from './git-address.ts'
 import type { GitGrant } from './git-proxy.ts'
@@ -149,7 +150,7 @@ function submodulesIn(reports: Reports, { url, grant: { address } }: CheckoutTas
     const target = path === undefined ? null : URL.parse(value, `${url}/`)
     const isHere = target?.origin === address.origin && target.username === ''
     return path !== undefined && isHere
-      ? [{ path, repository: withoutSuffix(target.pathname.replace(/\/+$/, '')) }]
+      ? [{ path, repository: withoutSuffix(withoutTrailing(target.pathname, '/')) }]
       : []
   })
 }

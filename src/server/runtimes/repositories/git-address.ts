@@ -1,3 +1,5 @@
+import { withoutTrailing } from '../../platform/trailing.ts'
+
 /** Address of a repository that is cloned over HTTP. */
 export interface GitAddress {
   /** `https://github.com` */
@@ -21,7 +23,7 @@ export function gitAddressOf(text: unknown): GitAddress | string {
   if (url.username !== '' || url.password !== '')
     return `must not contain a user name or password; store the credential in the vault as ${credentialNameOf(url.host)}`
   if (url.search !== '' || url.hash !== '') return 'must not contain a query or a fragment'
-  const path = url.pathname.replace(/\/+$/, '')
+  const path = withoutTrailing(url.pathname, '/')
   if (!isRepositoryPath(path)) return needsUrl
   return { origin: url.origin, host: url.host, path }
 }
