@@ -27,7 +27,7 @@ const reading = [
   /^(Copy .*|Download|Download all files|Export .*|Save CSV of .*)$/,
   // What is shown.
   /^(Close panel|Actions of the agent|More actions|Compare session|Swap sessions|Preview prompt|Refresh figures)$/,
-  /^(Show (all webhooks|lines|table of .*)|Show or hide the inspector|Show the longest call of .*|Fit to width|Zoom in|Zoom out)$/,
+  /^(Show (all webhooks|all [\d,]+ (lines|rows)|lines|table of .*)|Show or hide the inspector|Show the longest call of .*|Fit to width|Zoom in|Zoom out)$/,
   // Prompts and calls in the timeline of a session, and files of its workspace.
   /^(Fix the flaky login test|Tidy up the old releases|Summarise the incident|\[\[.*page_person.*)$|^\w+ · |^clock\.ts/,
   // Filters, searches, choices of what is compared, and the selection for an export.
