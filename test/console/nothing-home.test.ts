@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, request } from 'node:http'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { signIn, startConsole } from '../support/console/browser.ts'
 import { pagesOfMenu, visit } from '../support/console/console-pages.ts'
 import { launchChromium } from '../support/service/chromium.ts'
@@ -62,6 +63,7 @@ after(() => browser.close())
 
 test('S49: every page of the console, and the API reference, contact no host but the service', async () => {
   const page = await browser.newPage()
+  page.setDefaultTimeout(60_000)
   const requested: string[] = []
   page.context().on('request', sent => requested.push(sent.url()))
   await page.goto(`${service.url}/`)
@@ -71,7 +73,12 @@ test('S49: every page of the console, and the API reference, contact no host but
   for (const each of pages) await visit(page, service.url, each)
   await page.goto(`${service.url}/docs`)
   await page.getByRole('heading', { name: 'Switchyard API' }).first().waitFor()
-  await page.waitForLoadState('networkidle')
+  // Until nothing more is requested. The state `networkidle` also waits for the end of each request.
+  await eventually(async () => {
+    const count = requested.length
+    await sleep(1_000)
+    return requested.length === count
+  })
   const isOwn = (url: string) => url.startsWith(`${service.url}/`) || /^(data|blob):/.test(url)
   assert.deepEqual(
     requested.filter(url => !isOwn(url)),
