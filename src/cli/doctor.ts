@@ -23,10 +23,11 @@ export async function doctor(
   out: Out,
 ): Promise<ExitCode> {
   const service = await examineService(client)
+  const isReady = service.state === 'ok'
   // A running service uses its port, so the port is not checked then.
-  const port = service.state === 'ok' ? undefined : await server.examinePort(inputs)
-  const storedProviders = service.state === 'ok' ? await providersOf(client) : []
-  const sinks = service.state === 'ok' ? await examineLogSinks(client) : []
+  const port = isReady ? undefined : await server.examinePort(inputs)
+  const storedProviders = isReady ? await providersOf(client) : []
+  const sinks = isReady ? await examineLogSinks(client) : []
   const findings = [
     examineNode(nodeVersion),
     ...(await server.examine({ ...inputs, storedProviders })),

@@ -55,6 +55,9 @@ type Queryable = Pick<Pool, 'query'>
 /** Channel that notifies every process of changed limits. The payload is `scope:scope_id`. */
 export const budgetChannel = 'budgets'
 
+/** True for a changed duration after the end of the old period: the change starts a new one. */
+const startsPeriod = 'b.duration is distinct from excluded.duration and b.reset_at <= excluded.anchored_at'
+
 const setText = (clock: string) => `
   with now as materialized (select ${clock} as at)
   insert into budgets as b (scope, scope_id, max_usd, soft_usd, duration, rpm_limit, tpm_limit, max_parallel,
@@ -65,15 +68,10 @@ const setText = (clock: string) => `
       rpm_limit = excluded.rpm_limit, tpm_limit = excluded.tpm_limit, max_parallel = excluded.max_parallel,
       anchored_at = case when b.duration is distinct from excluded.duration then excluded.anchored_at else b.anchored_at end,
       reset_at = case when b.duration is distinct from excluded.duration then excluded.reset_at else b.reset_at end,
-      period_started_at = case
-        when b.duration is distinct from excluded.duration and b.reset_at <= excluded.anchored_at then excluded.anchored_at
-        else b.period_started_at end,
-      spent_usd = case
-        when b.duration is distinct from excluded.duration and b.reset_at <= excluded.anchored_at then 0
-        else b.spent_usd end,
+      period_started_at = case when ${startsPeriod} then excluded.anchored_at else b.period_started_at end,
+      spent_usd = case when ${startsPeriod} then 0 else b.spent_usd end,
       warned_at = case
-        when b.soft_usd is distinct from excluded.soft_usd then null
-        when b.duration is distinct from excluded.duration and b.reset_at <= excluded.anchored_at then null
+        when b.soft_usd is distinct from excluded.soft_usd or (${startsPeriod}) then null
         else b.warned_at end,
       updated_at = excluded.anchored_at`
 

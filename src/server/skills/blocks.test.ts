@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { processorMs } from '../../../test/support/service/processor-time.ts'
 import {
   attach,
   attachedIds,
@@ -174,13 +175,7 @@ test('a block in pasted text is found by its marker', () => {
 
 test('a prompt full of markers is read in linear time', () => {
   const promptOf = (length: number) => bare(Array.from({ length }, (_, at) => blockOf(idOf(at), 'x')).join(''))
-  /** Processor time, because other processes must not count. */
-  const timeOf = (prompt: PromptWithSkills) => {
-    const before = process.cpuUsage()
-    detachAll(prompt)
-    const { user, system } = process.cpuUsage(before)
-    return user + system
-  }
+  const timeOf = (prompt: PromptWithSkills) => processorMs(() => detachAll(prompt))
   const [short, long] = [promptOf(1_500), promptOf(15_000)]
   timeOf(short)
   // Quadratic time would be 100 times as long.

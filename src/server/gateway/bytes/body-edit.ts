@@ -82,6 +82,7 @@ const pathsBelow = (key: string, paths: readonly string[]): readonly string[] =>
 
 /** Returns the splices that remove members: each with the comma after it, the last ones with the comma before them. */
 export function removals(members: readonly Member[], gone: readonly Member[]): readonly Splice[] {
+  if (gone.length === 0) return []
   const removed = new Set(gone)
   const lastRetained = members.findLastIndex(member => !removed.has(member))
   return members.flatMap((member, index) => {

@@ -112,8 +112,8 @@ test('E5: a chat stream that ends with the finish reason of an error is relayed 
   const text = (delta: object, finish_reason: string | null) => chunk({ choices: [{ index: 0, delta, finish_reason }] })
   const body = `${role}${text({ content: 'Hel' }, null)}${text({}, 'error')}data: [DONE]\n\n`
   const { call } = await passthroughTo(socket => socket.end(streamHead() + body), { format: openAiChat })
-  const told = await call('chat', streamed)
-  assert.deepEqual([told.ending?.outcome, told.text], ['failed', body])
+  const relayed = await call('chat', streamed)
+  assert.deepEqual([relayed.ending?.outcome, relayed.text], ['failed', body])
 })
 
 test('E4: an early error about the prompt length has the reason context_window', async () => {

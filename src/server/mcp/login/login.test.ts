@@ -241,7 +241,7 @@ test('a new address of the server drops logins; servers of other types have none
   assert.match(wrong.text, /oauth2_flow needs auth_type oauth2/)
 })
 
-test('S25: the client secret goes to the token endpoint of its own host or of token_url, wherever the server names one', async () => {
+test('S25: the client secret goes only to the origin of the server or of token_url, wherever the server names a token endpoint', async () => {
   const credentials = { client_id: 'client-of-the-admin', client_secret: 'secret-of-the-admin' }
   const logins = { url: `${upstream.url}/mcp`, auth_type: 'oauth2', oauth2_flow: 'authorization_code' } as const
   await app.registered({ server_name: 'elsewhere', ...logins, credentials })

@@ -357,7 +357,7 @@ test('T13: call ids match the pattern, are unique and are sent back to the upstr
   assert.deepEqual(decoded(frames), decoded(frames))
 })
 
-test('S50: 100,000 calls are read in linear time, also those that are told apart only by their ids', () => {
+test('S50: 100,000 calls are read in linear time, also those that only their ids distinguish', () => {
   const calls = (indexOf: (at: number) => number | undefined) =>
     Array.from({ length: 100_000 }, (_, at) => callChunk(indexOf(at), { id: `call_${at}`, name: 'ls', args: '{}' }))
   for (const indexOf of [(at: number) => at, () => undefined]) {

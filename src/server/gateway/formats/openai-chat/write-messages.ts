@@ -21,19 +21,20 @@ import {
 export function chatMessages(request: Json, conversion: Conversion): readonly ChatMessage[] {
   const first = newStretch()
   first.turns.push(...systemMessages(request['system'], 'system', conversion))
-  const conversation: Conversation = { stretches: [first], current: first, isAtStart: true }
+  const conversation: Conversation = { done: [], current: first, isAtStart: true }
   for (const [index, message] of listOf(request['messages']).entries()) {
     const path = `messages.${index}`
     if (!isRecord(message)) throw invalid(`${path} must be an object`)
     addMessage(conversation, { message, path, conversion })
   }
-  const messages = conversation.stretches.flatMap(stretch => messagesOf(stretch, conversion))
+  const { done, current } = conversation
+  const messages = [...done, current].flatMap(stretch => messagesOf(stretch, conversion))
   return conversion.rules.hasStrictTurns ? withMergedTurns(messages) : messages
 }
 
 interface Conversation {
-  readonly stretches: Stretch[]
-  /** The last stretch. */
+  /** The stretches before the current one. */
+  readonly done: Stretch[]
   current: Stretch
   /** False after the first message of the user or the assistant. */
   isAtStart: boolean
@@ -67,8 +68,8 @@ function addMessage(conversation: Conversation, { message, path, conversion }: A
 function assistantTurn(conversation: Conversation): AssistantTurn {
   const { results, turns } = conversation.current
   if (results.length + turns.length > 0) {
+    conversation.done.push(conversation.current)
     conversation.current = newStretch()
-    conversation.stretches.push(conversation.current)
   }
   return conversation.current.assistant
 }
