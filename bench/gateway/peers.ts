@@ -3,10 +3,9 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, openSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../test/support/service/free-port.ts'
 import { type Kind, kinds, messagesBaseOf } from '../exchange.ts'
 import { bindLifetime } from '../program.ts'
 import { chatBaseOf } from './chat-exchange.ts'
@@ -147,15 +146,4 @@ async function killed(child: ChildProcess): Promise<void> {
   const exit = once(child, 'exit')
   child.kill('SIGKILL')
   await exit
-}
-
-/** A port that was free a moment ago: both peers require one. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const closed = once(server, 'close')
-  server.close()
-  await closed
-  return port
 }

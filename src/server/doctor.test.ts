@@ -7,20 +7,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startFakeApiServer } from '../../test/support/kubernetes/fake-api-server.ts'
 import { temporaryFolder } from '../../test/support/service/data-folder.ts'
+import { freePort } from '../../test/support/service/free-port.ts'
 import type { Environment } from './config/config.ts'
 import { examine, examinePort, type Finding } from './doctor.ts'
 
 const folder = temporaryFolder()
-
-/** Returns an unused port of the loopback address. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 async function findingsOf(env: Environment, storedProviders: readonly string[] = []): Promise<Map<string, Finding>> {
   const inputs = { env: { SWITCHYARD_DATA_DIR: join(folder, 'new', 'data'), ...env }, overrides: {} }

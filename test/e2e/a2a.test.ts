@@ -17,6 +17,7 @@ import { notBehindProxy } from '../support/contract/contract-tests.ts'
 import { holderOf } from '../support/keys/virtual-keys.ts'
 import { freshDatabase } from '../support/service/database.ts'
 import { eventually } from '../support/service/eventually.ts'
+import { freePort } from '../support/service/free-port.ts'
 import { type Sent, send, type Target } from '../support/service/send.ts'
 import { startService } from '../support/service/service.ts'
 import { bash, configFor, saying } from '../support/upstream/scripted-service.ts'
@@ -24,7 +25,7 @@ import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 const upstream = await startScriptedUpstream()
 const { url: databaseUrl } = await freshDatabase()
-const options = { databaseUrl, config: configFor(upstream) }
+const options = { databaseUrl, config: configFor(upstream), port: await freePort() }
 let service = await startService(options)
 after(async () => {
   await service.stop()
@@ -364,9 +365,8 @@ test('tasks survive a restart: a finished one is the same, and a question can st
   const asked = await client.sendMessage(messageOf(mayI('echo later')))
   const ended = (await client.listTasks({ status: 3, includeArtifacts: true, tenant: '' })).tasks[0] ?? assert.fail()
   const before = await client.getTask({ id: ended.id })
-  const { port } = new URL(service.url)
   await service.stop()
-  service = await startService({ ...options, port: Number(port) })
+  service = await startService(options)
   assert.deepEqual(await client.getTask({ id: ended.id }), before)
   assert.deepEqual(await client.getTask({ id: asked.id }), asked)
   const done = await client.sendMessage(messageOf('approve', { taskId: asked.id }))

@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { freshDatabase } from '../support/service/database.ts'
+import { freePort } from '../support/service/free-port.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const file = join(root, 'docs', 'guides', 'scaling.md')
@@ -15,14 +15,6 @@ const page = readFileSync(file, 'utf8')
 
 const blocks = (language: string): string[] =>
   [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, text = '']) => text)
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  return String(typeof address === 'object' && address?.port)
-}
 
 test('the links of the guide lead somewhere, and its variables are in the configuration reference', () => {
   for (const [, target = ''] of page.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
@@ -37,7 +29,7 @@ test('the links of the guide lead somewhere, and its variables are in the config
 test('the commands of the guide run as they are typed, but for the ports and the address of the database', async () => {
   const { url, pool } = await freshDatabase()
   const home = await mkdtemp(join(tmpdir(), 'switchyard-guide-'))
-  const [api, worker] = [await freePort(), await freePort()]
+  const [api, worker] = [String(await freePort()), String(await freePort())]
   const [, setUp = '', roles = ''] = blocks('sh')
   const typed = [setUp.replace(/^export DATABASE_URL=.*$/m, `export DATABASE_URL='${url}'`), roles]
     .join('')

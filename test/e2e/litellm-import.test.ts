@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
@@ -10,6 +9,7 @@ import type { ApiKey } from '../../src/contract/keys.ts'
 import { createLiteLlmTables } from '../support/keys/litellm-database.ts'
 import { blocksOf } from '../support/pages/docs-page.ts'
 import { emptyDatabase, freshDatabase } from '../support/service/database.ts'
+import { freePort } from '../support/service/free-port.ts'
 import { lack } from '../support/service/lack.ts'
 import { send } from '../support/service/send.ts'
 import { startService } from '../support/service/service.ts'
@@ -219,10 +219,7 @@ test('the commands of docs/guides/from-litellm.md run as they are typed, but for
 }, async () => {
   const { url: databaseUrl } = await freshDatabase()
   writeFileSync(join(folder, 'config.yaml'), config)
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
+  const port = await freePort()
   const page = readFileSync(join(root, 'docs', 'guides', 'from-litellm.md'), 'utf8')
   const typed = blocksOf('docs/guides/from-litellm.md', page)
     .filter(({ language }) => language === 'sh')

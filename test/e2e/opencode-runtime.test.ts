@@ -4,14 +4,9 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import {
-  freePort,
-  hasOpencode,
-  isolates,
-  opencodeFile,
-  startOpencodeProgram,
-} from '../support/opencode/opencode-program.ts'
+import { hasOpencode, isolates, opencodeFile, startOpencodeProgram } from '../support/opencode/opencode-program.ts'
 import { eventually } from '../support/service/eventually.ts'
+import { freePort } from '../support/service/free-port.ts'
 import { send } from '../support/service/send.ts'
 import { startService } from '../support/service/service.ts'
 import { textsOf } from '../support/sessions/event-text.ts'

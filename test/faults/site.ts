@@ -1,8 +1,8 @@
 import { chmod, mkdir } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { foldersOf } from '../../src/server/db/embedded/folders.ts'
+import { freePort } from '../support/service/free-port.ts'
 import { type Service, type ServiceOptions, startService } from '../support/service/service.ts'
 import type { Bench } from './fault-case.ts'
 import type { Upstream } from './upstream.ts'
@@ -112,14 +112,4 @@ function configFor({ upstream, model, limits }: SiteOptions, maxSessions: number
 function embeddedUrl(dataDir: string): string {
   const query = new URLSearchParams({ host: foldersOf(dataDir).socket, port: '5432', sslmode: 'disable' })
   return `postgres://switchyard@localhost/switchyard?${query}`
-}
-
-/** A free port that restarts can bind again. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise(resolve => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }

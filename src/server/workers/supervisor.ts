@@ -1,9 +1,8 @@
 import cluster from 'node:cluster'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import type { Config, Overrides } from '../config/config.ts'
 import { buildInBackground } from '../console/background-build.ts'
 import { AppError } from '../platform/errors.ts'
+import { freePort } from '../platform/free-port.ts'
 import type { Log } from '../platform/log.ts'
 import { announce } from '../running.ts'
 import type { RunningServer } from '../running-server.ts'
@@ -41,6 +40,7 @@ export async function startWorkers({
   stop,
 }: Options): Promise<RunningServer> {
   await checkStart(config)
+  // With port 0 each process could get another port.
   const port = config.port || (await freePort(config.host))
   const database = await startDatabase({ config, log })
   const slots: WorkerSlot[] = []
@@ -84,16 +84,4 @@ export async function startWorkers({
     if (error instanceof AppError) throw error
     throw new AppError('unavailable', error instanceof Error ? error.message : String(error), { cause: error })
   }
-}
-
-/** Chooses one port for all processes: with port 0 each process could get another port. */
-async function freePort(host: string): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host, port: 0 }, resolve)
-  })
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
 }

@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 import { createMcpHandler, fromJsonSchema, inputRequired, McpServer } from '@modelcontextprotocol/server'
+import { freePort } from '../service/free-port.ts'
 import { serveHandler } from './serve-handler.ts'
 
 /** Starts `@modelcontextprotocol/server-everything`, a legacy server with sessions; stopped after the last test. */
@@ -37,14 +36,6 @@ export function realServerPrograms(): object[] {
     entry('files', [program('server-filesystem'), '/workspace']),
     entry('graph', [program('server-memory')], { MEMORY_FILE_PATH: '/workspace/graph.jsonl' }),
   ]
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
 }
 
 /** Starts a modern server of the official SDK with the tools `echo`, `steps` and `confirm`. */

@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { bubblewrapDriver } from '../../../src/server/sandboxes/bubblewrap.ts'
@@ -27,17 +25,6 @@ export const isolates = (): Promise<boolean> =>
     () => true,
     () => false,
   )
-
-/** A free port of this machine. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /** The real `opencode serve` with its own folders; it ends after the last test of the file. */
 export async function startOpencodeProgram(port: number, { settings, password }: Options): Promise<{ work: string }> {

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
+import { freePort } from '../../platform/free-port.ts'
 import { connectorOf } from '../local/connector.ts'
 import type { PooledProgram } from '../local/program-pool.ts'
 import type { LocalProgram, LocalPrograms, ProgramRequest } from '../local/programs.ts'
@@ -26,7 +25,8 @@ export async function startServer(
   { sessionId, session, task }: Pick<ProgramRequest, 'sessionId' | 'session'> & { readonly task: Task },
 ): Promise<OpencodeServer> {
   const isolation = endpoint.isolation ?? 'sandbox'
-  const port = isolation === 'sandbox' ? portInside : await freePort()
+  // If another program takes the free port first, opencode exits with an error.
+  const port = isolation === 'sandbox' ? portInside : await freePort('127.0.0.1')
   const password = randomBytes(18).toString('base64url')
   const setup = (surroundings: LocalProgram['surroundings']) =>
     setupOf(endpoint, surroundings, { ...task, port, password })
@@ -67,16 +67,4 @@ function untilListening({ stdout, exited, errors }: LocalProgram): Promise<void>
       fail(`exited before it listened (${code ?? 'a signal'}): ${cleanText(errors(), { apiKey: undefined })}`)
     })
   })
-}
-
-/** Finds a free port. If another process takes it first, the program exits with an error. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ port: 0, host: '127.0.0.1', exclusive: true }, resolve)
-  })
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
 }
