@@ -8,10 +8,10 @@ import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { textWidth } from '../../src/cli/text-width.ts'
 import { eventually } from '../support/service/eventually.ts'
+import { compileCache, programFile } from '../support/service/program.ts'
 import { startService } from '../support/service/service.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const main = join(root, 'src', 'cli', 'main.ts')
 const folder = await mkdtemp(join(tmpdir(), 'switchyard-command-line-'))
 await chmod(folder, 0o711)
 after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
@@ -19,7 +19,7 @@ const service = await startService()
 const env = {
   PATH: `${folder}:${dirname(process.execPath)}:${process.env['PATH']}`,
   HOME: folder,
-  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+  NODE_COMPILE_CACHE: compileCache,
   SWITCHYARD_URL: service.url,
   SWITCHYARD_KEY: service.key,
 }
@@ -39,7 +39,7 @@ async function run(command: readonly string[], { env: more, stdin = '' }: Given 
   return { code: code as number, stdout, stderr }
 }
 
-const switchyard = (args: readonly string[], given?: Given) => run([process.execPath, main, ...args], given)
+const switchyard = (args: readonly string[], given?: Given) => run([process.execPath, programFile, ...args], given)
 
 /** Runs a command line that must succeed; returns its output. */
 async function output(args: readonly string[], given?: Given): Promise<string> {
@@ -194,7 +194,7 @@ for (const width of [80, 50]) {
 }
 
 test('a terminal has colors, and none with NO_COLOR', async () => {
-  const typed = `${process.execPath} ${main} agents ls`
+  const typed = `${process.execPath} ${programFile} agents ls`
   const colored = await run(['script', '-qec', typed, '/dev/null'], { env: { TERM: 'xterm' } })
   assert.ok(colored.stdout.includes('\u001b[2m'))
   const plain = await run(['script', '-qec', typed, '/dev/null'], { env: { TERM: 'xterm', NO_COLOR: '1' } })

@@ -119,9 +119,10 @@ test('docs/guides/coding-agent.md: a patch, an approved push, a pull request, an
 test('docs/guides/github-webhook.md: a labelled issue becomes a pull request and a comment', { skip }, async () => {
   const before = github.pulls.length
   await run(webhook)
+  // They overlap on a busy machine.
   assert.deepEqual(
-    github.deliveries.map(({ event, status }) => `${event} ${status}`),
-    ['ping 202', 'issues.opened 202', 'issues.labeled 202'],
+    new Set(github.deliveries.map(({ event, status }) => `${event} ${status}`)),
+    new Set(['ping 202', 'issues.opened 202', 'issues.labeled 202']),
   )
   const [pull, ...others] = github.pulls.slice(before)
   assert.deepEqual([pull?.title, pull?.base, others], ['A box costs 41', 'main', []])

@@ -10,10 +10,10 @@ import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { notBehindProxy } from '../support/contract/contract-tests.ts'
 import { eventually } from '../support/service/eventually.ts'
+import { compileCache, programFile } from '../support/service/program.ts'
 import { send } from '../support/service/send.ts'
 import { startService } from '../support/service/service.ts'
 
-const main = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts')
 const folder = await mkdtemp(join(tmpdir(), 'switchyard-first-contact-'))
 await chmod(folder, 0o711)
 after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
@@ -22,8 +22,15 @@ const freshFolder = (): string => join(folder, `data-${++folders}`)
 
 /** Runs a command line of the real program to its end. */
 async function switchyard(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const child = spawn(process.execPath, [main, ...args], {
-    env: { PATH: process.env['PATH'], HOME: folder, PORT: '0', LOG_LEVEL: 'info', ...env },
+  const child = spawn(process.execPath, [programFile, ...args], {
+    env: {
+      PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: compileCache,
+      HOME: folder,
+      PORT: '0',
+      LOG_LEVEL: 'info',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
@@ -148,7 +155,7 @@ test('E4: a closed DATABASE_URL is named at once with --no-wait, without its pas
 })
 
 test('E4: a closed DATABASE_URL is retried, and a stop ends the wait', async () => {
-  const child = spawn(process.execPath, [main, 'serve', '--no-console'], {
+  const child = spawn(process.execPath, [programFile, 'serve', '--no-console'], {
     env: {
       PATH: process.env['PATH'],
       HOME: folder,

@@ -59,6 +59,20 @@ if (!lack('bubblewrap')) {
   })
 }
 
+if (!lack('bubblewrap')) {
+  test('H6: a command that fills the disk and ends at once is found as well', async () => {
+    await onSmallVolume(async ({ service, freeMiB, readiness }) => {
+      const session = await toolSession(service)
+      const before = freeMiB()
+      const fill = 'for i in $(seq 400); do fallocate -l 20M f$i 2> /dev/null || break; done'
+      const [text = ''] = await session.run({ name: 'bash', input: { command: fill } })
+      assert.match(text, /disk is nearly full; \d+ files of this command were deleted/)
+      assert.ok(freeMiB() > before / 2 - 30, `${freeMiB()} MiB of ${before} are free`)
+      await eventually(async () => (await readiness()) === '{"status":"ok"}')
+    })
+  })
+}
+
 test('H6: on a full disk the reserve is freed, readiness reports it, and deleting a session frees its files', async () => {
   await onSmallVolume(async ({ service, dataDir, freeMiB, reserve, readiness }) => {
     const session = await toolSession(service)

@@ -11,6 +11,7 @@ import { blocksOf } from '../support/pages/docs-page.ts'
 import { emptyDatabase, freshDatabase } from '../support/service/database.ts'
 import { freePort } from '../support/service/free-port.ts'
 import { lack } from '../support/service/lack.ts'
+import { writeCommand } from '../support/service/program.ts'
 import { send } from '../support/service/send.ts'
 import { startService } from '../support/service/service.ts'
 import { openaiChat } from '../support/upstream/dialects/openai-chat.ts'
@@ -19,6 +20,7 @@ import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 const root = join(import.meta.dirname, '..', '..')
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-litellm-'))
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+await writeCommand(folder)
 const upstream = await startScriptedUpstream({ script: [{ text: 'ready' }], dialect: openaiChat })
 after(() => upstream.stop())
 
@@ -77,7 +79,7 @@ router_settings: { num_retries: 1 }
 general_settings: { master_key: os.environ/GATEWAY_MASTER_KEY }
 `
 const environment = {
-  PATH: `${join(root, 'bin')}:${dirname(process.execPath)}:${process.env['PATH']}`,
+  PATH: `${folder}:${dirname(process.execPath)}:${process.env['PATH']}`,
   HOME: folder,
   SWITCHYARD_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
   SWITCHYARD_DATA_DIR: join(folder, 'data'),

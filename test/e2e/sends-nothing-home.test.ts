@@ -8,9 +8,9 @@ import { buildConsole } from '../../scripts/console-build.ts'
 import { webFolder } from '../../src/server/console/build-list.ts'
 import { temporaryFolder } from '../support/service/data-folder.ts'
 import { lack } from '../support/service/lack.ts'
+import { programFile } from '../support/service/program.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const program = process.env['SWITCHYARD_TEST_PROGRAM'] ?? join(root, 'src', 'cli', 'main.ts')
 
 /** Files of the system in a namespace whose names are looked up at an address without a route. */
 function namesFromNowhere(folder: string): readonly string[] {
@@ -33,7 +33,7 @@ test('a service with defaults contacts no other host by itself: the kernel count
   const { stdout } = await promisify(execFile)('bwrap', [
     ...['--dev-bind', '/', '/', '--unshare-net', '--die-with-parent', '--cap-add', 'ALL'],
     ...namesFromNowhere(folder),
-    ...[process.execPath, join(root, 'test/support/network/without-routes-main.ts'), program, folder],
+    ...[process.execPath, join(root, 'test/support/network/without-routes-main.ts'), programFile, folder],
   ])
   const { controls, service } = JSON.parse(stdout) as { controls: Record<string, number>; service: number }
   for (const [kind, count] of Object.entries(controls)) assert.ok(count > 0, `an attempt by ${kind} is not counted`)

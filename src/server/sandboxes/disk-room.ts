@@ -2,44 +2,50 @@ import { lstat, opendir, statfs, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { every } from '../platform/timers.ts'
 import { type Folder, openFolder } from './beneath.ts'
-import type { SandboxLimits } from './sandbox.ts'
-
-/** Free space on the disk of a folder. */
-interface Room {
-  readonly bytes: number
-  /** Number of files that can still be created; infinite when the file system has no limit. */
-  readonly files: number
-}
+import type { DiskRoom, SandboxLimits } from './sandbox.ts'
 
 type Floors = Pick<SandboxLimits, 'freeDiskBytes' | 'freeDiskFiles'>
 
 const pollMs = 100
 
 /** Returns undefined when the folder does not exist. */
-async function roomOf(folder: string): Promise<Room | undefined> {
+async function roomOf(folder: string): Promise<DiskRoom | undefined> {
   const disk = await statfs(folder).catch(() => undefined)
   return disk && { bytes: disk.bavail * disk.bsize, files: disk.files > 0 ? disk.ffree : Number.POSITIVE_INFINITY }
 }
 
 /** At most half of the space that is free now, so that a command can still delete files on a full disk. */
-const floorUnder = ({ bytes, files }: Room, { freeDiskBytes, freeDiskFiles }: Floors): Room => ({
+const floorUnder = ({ bytes, files }: DiskRoom, { freeDiskBytes, freeDiskFiles }: Floors): DiskRoom => ({
   bytes: Math.min(freeDiskBytes, bytes / 2),
   files: Math.min(freeDiskFiles, files / 2),
 })
 
-const above = ({ bytes, files }: Room): Room => ({ bytes: bytes * headroom, files: files * headroom })
+const above = ({ bytes, files }: DiskRoom): DiskRoom => ({ bytes: bytes * headroom, files: files * headroom })
 
-const isBelow = (room: Room, floor: Room): boolean => room.bytes < floor.bytes || room.files < floor.files
+const isBelow = (room: DiskRoom, floor: DiskRoom): boolean => room.bytes < floor.bytes || room.files < floor.files
 
-/** Calls `full` when free space falls below `floors`, or below half of the space that was free at the start. */
-export function watchDisk(folder: string, floors: Floors, full: () => void): () => Promise<void> {
-  let floor: Room | undefined
+/** Returns the free space below which a command that starts now is stopped; undefined when the folder does not exist. */
+async function floorOf(folder: string, floors: Floors): Promise<DiskRoom | undefined> {
+  const room = await roomOf(folder)
+  return room && floorUnder(room, floors)
+}
+
+interface Watch {
+  readonly floors: Floors
+  /** What `markDisk` measured before the command; absent: it is measured now. */
+  readonly floor?: DiskRoom | undefined
+  readonly full: () => void
+}
+
+/** Calls `full` when free space falls below the floor. Stopped by the returned function. */
+export function watchDisk(folder: string, { floors, floor, full }: Watch): () => Promise<void> {
+  // Not at the first poll: a command can have filled the disk by then.
+  const measured = floor ?? floorOf(folder, floors)
   return every(pollMs, async () => {
+    const least = await measured
     // A missing folder was removed on purpose, and its command is already being stopped.
     const room = await roomOf(folder)
-    if (!room) return
-    floor ??= floorUnder(room, floors)
-    if (isBelow(room, floor)) full()
+    if (least && room && isBelow(room, least)) full()
   })
 }
 
@@ -58,6 +64,8 @@ const clockMs = 20
 
 /** State of the disk before a command, used to clean up after it. */
 export interface DiskMark {
+  /** Free space below which the command is stopped. */
+  readonly floor: DiskRoom | undefined
   /**
    * Deletes files below the folder that were written since the mark, large ones first, until the disk has room again.
    * Skips a folder with few such files, because another one has filled the disk. Returns the number of deleted files.
@@ -68,11 +76,10 @@ export interface DiskMark {
 /** Records the free space before a command runs in `folder`. */
 export async function markDisk(folder: string, floors: Floors): Promise<DiskMark> {
   const sinceMs = Date.now() - clockMs
-  const room = await roomOf(folder)
-  const floor = room && above(floorUnder(room, floors))
+  const floor = await floorOf(folder, floors)
   const isFull = async () => {
     const now = await roomOf(folder)
-    return floor !== undefined && now !== undefined && isBelow(now, floor)
+    return floor !== undefined && now !== undefined && isBelow(now, above(floor))
   }
   async function unlinkFrom(minFileBytes: number): Promise<number> {
     let deleted = 0
@@ -87,6 +94,7 @@ export async function markDisk(folder: string, floors: Floors): Promise<DiskMark
     return deleted
   }
   return {
+    floor,
     async clear() {
       if (!(await isFull()) || !(await isMuch(folder, sinceMs))) return 0
       return (await unlinkFrom(largeBytes)) + (await unlinkFrom(0))

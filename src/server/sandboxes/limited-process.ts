@@ -3,7 +3,7 @@ import { type Duplex, Readable, Writable } from 'node:stream'
 import { startChild } from '../platform/child-process.ts'
 import { type BoundedOutput, boundedOutput } from './bounded-output.ts'
 import { watchDisk } from './disk-room.ts'
-import type { ExecOutcome, ExecResult, SandboxLimits } from './sandbox.ts'
+import type { BoundRequest, ExecOutcome, ExecResult, SandboxLimits } from './sandbox.ts'
 
 /** A program and its inputs. */
 interface Start {
@@ -41,6 +41,7 @@ interface Bounds {
   readonly timeoutMs: number
   readonly signal: AbortSignal
   readonly limits: SandboxLimits
+  readonly diskFloor?: BoundRequest['diskFloor']
   /** Called with each part of the output as it arrives. */
   readonly onOutput?: ((part: Buffer) => void) | undefined
 }
@@ -81,7 +82,7 @@ interface Ways {
 }
 
 /** Watches timeout, signal and disk; the first to trigger decides the outcome. */
-export function watchLimits({ folder, terminate, kill }: Ways, { timeoutMs, signal, limits }: Bounds) {
+export function watchLimits({ folder, terminate, kill }: Ways, { timeoutMs, signal, limits, diskFloor }: Bounds) {
   let outcome: ExecOutcome = 'exited'
   let grace: NodeJS.Timeout | undefined
   const stop = (why: ExecOutcome) => {
@@ -97,7 +98,7 @@ export function watchLimits({ folder, terminate, kill }: Ways, { timeoutMs, sign
   }
   signal.addEventListener('abort', cancel, { once: true })
   const timer = setTimeout(() => stop('timed_out'), timeoutMs)
-  const stopWatching = watchDisk(folder, limits, () => stop('disk_limit'))
+  const stopWatching = watchDisk(folder, { floors: limits, floor: diskFloor, full: () => stop('disk_limit') })
   return {
     stop,
     outcome: () => outcome,

@@ -51,9 +51,12 @@ export function supervised(started: Started, { folder, limits, signal, ended }: 
   stderr.on('data', (chunk: Buffer) => errors.add(chunk))
 
   signal.addEventListener('abort', kill, { once: true })
-  const stopWatching = watchDisk(folder, limits, () => {
-    errors.add(Buffer.from('disk is full; the program was killed\n'))
-    kill()
+  const stopWatching = watchDisk(folder, {
+    floors: limits,
+    full() {
+      errors.add(Buffer.from('disk is full; the program was killed\n'))
+      kill()
+    },
   })
   const exited = started.exited.then(async ({ code, problem }) => {
     errors.add(Buffer.from(problem))

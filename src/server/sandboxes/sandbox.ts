@@ -70,7 +70,7 @@ export interface NetworkMount {
 
 export interface ExecResult {
   readonly outcome: ExecOutcome
-  /** 128 + n for a command that was killed by signal n; null unless `outcome` is `exited`. */
+  /** 128 + n for a command that was killed by signal n; null for one that was stopped. */
   readonly exitCode: number | null
   /** Standard output and error combined. Output over 1 MiB is cut to its first and last half MiB. */
   readonly output: string
@@ -186,10 +186,19 @@ export interface ProgramExit {
 export interface BoundRequest extends Pick<ExecRequest, 'command' | 'onOutput'> {
   readonly timeoutMs: number
   readonly signal: AbortSignal
+  /** Free space below which the command is stopped. Absent: half of what is free when it starts, or less. */
+  readonly diskFloor?: DiskRoom | undefined
   /** Absent: the command has no network. */
   readonly network?: NetworkMount | undefined
   /** Absent: it starts from the default. */
   readonly base?: SandboxBase | undefined
+}
+
+/** Free space on a disk. */
+export interface DiskRoom {
+  readonly bytes: number
+  /** Number of files that can still be created; infinite when the file system has no limit. */
+  readonly files: number
 }
 
 /** What the commands and programs of a session start from. */

@@ -16,9 +16,9 @@ export function endingOf({ outcome, exitCode, deletedFiles = 0 }: Ending): strin
       return 'cancelled'
     case 'output_limit':
       return 'stopped: output limit exceeded'
-    case 'disk_limit':
-      return deletedFiles === 0
-        ? 'stopped: disk is nearly full'
-        : `stopped: disk is nearly full; ${deletedFiles} files of this command were deleted`
+    case 'disk_limit': {
+      const reason = exitCode === null ? 'stopped: disk is nearly full' : 'disk is nearly full'
+      return deletedFiles === 0 ? reason : `${reason}; ${deletedFiles} files of this command were deleted`
+    }
   }
 }

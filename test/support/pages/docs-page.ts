@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after } from 'node:test'
+import { writeCommand } from '../service/program.ts'
 import { type Service, startService } from '../service/service.ts'
 import { startEndpointUpstream } from '../upstream/endpoint-upstream.ts'
 
@@ -87,6 +88,7 @@ export async function runBlocks(
   const folder = await mkdtemp(join(tmpdir(), 'switchyard-page-'))
   const bin = join(folder, 'bin')
   await mkdir(bin)
+  await writeCommand(bin)
   // This one is installed under the name of its build.
   await symlink(join(clients, 'opencode-linux-x64-baseline/bin/opencode'), join(bin, 'opencode'))
   const script = replaced([strict, 'mkdir ~/work && cd ~/work', ...blocks.map(scriptOf)].join('\n'))
@@ -122,7 +124,6 @@ const clients = join(root, 'test', 'clients', 'node_modules')
 const environmentOf = ({ url, key, databaseUrl, dataDir }: Service, home: string) => ({
   PATH: [
     join(home, 'bin'),
-    join(root, 'bin'),
     dirname(process.execPath),
     join(clients, '.bin'),
     process.env['PATH'],

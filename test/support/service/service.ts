@@ -3,18 +3,14 @@ import { once } from 'node:events'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkedService, isContractChecked } from '../contract/contract-tests.ts'
 import { freshDatabase } from './database.ts'
+import { compileCache, programFile } from './program.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
-/** Compiled by `npm test`, or the source. */
-const compiled = process.env['SWITCHYARD_TEST_PROGRAM']
-const program = [compiled ?? join(root, 'src', 'cli', 'main.ts'), 'serve']
-/** Machine code of the starts before; that of a compiled program goes with it. */
-const compileCache = compiled === undefined ? process.env['NODE_COMPILE_CACHE'] : join(dirname(compiled), 'cache')
 
 export interface ServiceOptions {
   /** The text of a configuration file. Absent: no file, so the only model is `demo`. */
@@ -70,7 +66,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const key = options.key === undefined ? 'sk-test-master-key-0123456789' : (options.key ?? '')
   const command = [
     process.execPath,
-    ...(options.tree === undefined ? program : [join(options.tree, 'src', 'cli', 'main.ts'), 'serve']),
+    options.tree === undefined ? programFile : join(options.tree, 'src', 'cli', 'main.ts'),
+    'serve',
     ...(options.hasConsole ? [] : ['--no-console']),
     ...(options.args ?? []),
   ]

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { compileCache, programFile } from './program.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 
@@ -18,10 +19,9 @@ export async function runSwitchyard(
   env: Readonly<Record<string, string | undefined>>,
   stop?: Promise<unknown>,
 ): Promise<Ended> {
-  const program = process.env['SWITCHYARD_TEST_PROGRAM'] ?? join(root, 'src', 'cli', 'main.ts')
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [programFile, ...args], {
     cwd: root,
-    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env },
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCache, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   void stop?.then(() => child.kill('SIGINT'))

@@ -3,7 +3,7 @@ import { resultOf, watchLimits } from '../limited-process.ts'
 import type { BoundRequest, ExecResult, SandboxLimits } from '../sandbox.ts'
 import type { Container } from './container.ts'
 
-interface Bounds extends Pick<BoundRequest, 'timeoutMs' | 'signal' | 'onOutput'> {
+interface Bounds extends Pick<BoundRequest, 'timeoutMs' | 'signal' | 'diskFloor' | 'onOutput'> {
   /** Folder on the disk whose free space is watched. */
   readonly folder: string
   readonly limits: SandboxLimits

@@ -69,7 +69,7 @@ interface Deps {
 }
 
 async function run({ slots, limits }: Deps, folder: string, request: BoundRequest): Promise<ExecResult> {
-  const { base, command, onOutput, signal, timeoutMs } = request
+  const { base, command, diskFloor, onOutput, signal, timeoutMs } = request
   const output = boundedOutput(limits.outputBytes)
   if (signal.aborted) return resultOf('cancelled', null, output)
   let stop: (why: 'output_limit') => void = () => undefined
@@ -90,7 +90,8 @@ async function run({ slots, limits }: Deps, folder: string, request: BoundReques
   if (!begun) return resultOf('cancelled', null, output)
 
   const { slot, exec } = begun
-  const watched = watchLimits({ folder, ...waysToEnd({ slot, exec, guard: exec }) }, { timeoutMs, signal, limits })
+  const bounds = { timeoutMs, signal, limits, diskFloor }
+  const watched = watchLimits({ folder, ...waysToEnd({ slot, exec, guard: exec }) }, bounds)
   stop = watched.stop
   void exec.send(inputLines(command, {}))
   const status = await exec.ended
