@@ -122,12 +122,7 @@ const nowhere = 'http://127.0.0.1:9'
 const clients = join(root, 'test', 'clients', 'node_modules')
 
 const environmentOf = ({ url, key, databaseUrl, dataDir }: Service, home: string) => ({
-  PATH: [
-    join(home, 'bin'),
-    dirname(process.execPath),
-    join(clients, '.bin'),
-    process.env['PATH'],
-  ].join(':'),
+  PATH: [join(home, 'bin'), dirname(process.execPath), join(clients, '.bin'), process.env['PATH']].join(':'),
   HOME: home,
   HTTP_PROXY: nowhere,
   HTTPS_PROXY: nowhere,
