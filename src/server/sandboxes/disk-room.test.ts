@@ -27,8 +27,11 @@ test('a disk that a command filled before the first look at it is full', async (
   const volume = smallVolume(100)
   assert.ok(volume, 'this user may not mount a file system')
   const floors = { freeDiskBytes: 1024 * MiB, freeDiskFiles: 0 }
-  const { floor } = await markDisk(volume.folder, floors)
-  for (let file = 0; file < 9; file++) writeFileSync(join(volume.folder, `f${file}`), Buffer.alloc(10 * MiB))
+  const { floor, isBelowFloor } = await markDisk(volume.folder, floors)
+  for (let file = 0; file < 4; file++) writeFileSync(join(volume.folder, `f${file}`), Buffer.alloc(10 * MiB))
+  assert.equal(await isBelowFloor(), false, 'more than half of the room is left')
+  for (let file = 4; file < 9; file++) writeFileSync(join(volume.folder, `f${file}`), Buffer.alloc(10 * MiB))
+  assert.equal(await isBelowFloor(), true)
   let stop = async () => {}
   try {
     await new Promise<void>(resolve => {

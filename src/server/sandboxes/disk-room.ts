@@ -66,6 +66,7 @@ const clockMs = 20
 export interface DiskMark {
   /** Free space below which the command is stopped. */
   readonly floor: DiskRoom | undefined
+  isBelowFloor(): Promise<boolean>
   /**
    * Deletes files below the folder that were written since the mark, large ones first, until the disk has room again.
    * Skips a folder with few such files, because another one has filled the disk. Returns the number of deleted files.
@@ -77,10 +78,11 @@ export interface DiskMark {
 export async function markDisk(folder: string, floors: Floors): Promise<DiskMark> {
   const sinceMs = Date.now() - clockMs
   const floor = await floorOf(folder, floors)
-  const isFull = async () => {
+  const isUnder = async (least: DiskRoom | undefined) => {
     const now = await roomOf(folder)
-    return floor !== undefined && now !== undefined && isBelow(now, above(floor))
+    return least !== undefined && now !== undefined && isBelow(now, least)
   }
+  const isFull = () => isUnder(floor && above(floor))
   async function unlinkFrom(minFileBytes: number): Promise<number> {
     let deleted = 0
     for await (const { path, bytes } of filesSince(folder, sinceMs)) {
@@ -95,6 +97,7 @@ export async function markDisk(folder: string, floors: Floors): Promise<DiskMark
   }
   return {
     floor,
+    isBelowFloor: () => isUnder(floor),
     async clear() {
       if (!(await isFull()) || !(await isMuch(folder, sinceMs))) return 0
       return (await unlinkFrom(largeBytes)) + (await unlinkFrom(0))

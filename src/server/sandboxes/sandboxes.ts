@@ -199,16 +199,15 @@ async function openSandbox(driver: SandboxDriver, folder: string, forget: () => 
   }
 }
 
-/**
- * Runs a command. When it fills the disk, deletes the files that it wrote, because others write to the same disk. A
- * command that ended before it could be stopped keeps its exit code.
- */
+/** Runs a command. When it fills the disk, deletes the files that it wrote, because others write to the same disk. */
 async function execWithin(driver: SandboxDriver, folder: string, request: BoundRequest): Promise<ExecResult> {
   const mark = await markDisk(folder, sandboxLimits)
   const result = await driver.exec(folder, { ...request, diskFloor: mark.floor })
-  const deletedFiles = await mark.clear()
-  if (result.outcome !== 'disk_limit' && deletedFiles === 0) return result
-  return { ...result, outcome: 'disk_limit', deletedFiles }
+  if (result.outcome === 'disk_limit') return { ...result, deletedFiles: await mark.clear() }
+  // It can have ended before the disk was looked at again.
+  const deletedFiles = (await mark.isBelowFloor()) ? await mark.clear() : 0
+  if (deletedFiles === 0) return result
+  return { ...result, outcome: result.outcome === 'cancelled' ? 'cancelled' : 'disk_limit', deletedFiles }
 }
 
 function checkCommand(command: string): void {

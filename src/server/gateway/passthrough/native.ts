@@ -14,7 +14,7 @@ import { ByteStream } from '../endpoints/byte-stream.ts'
 import type { Gateway, NativePlace } from '../gateway.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { type AnswerReader, Exchange } from '../upstream/exchange.ts'
-import { nativeHeaders, nativeResponseHeaders } from '../upstream/headers.ts'
+import { forwardedQuery, nativeHeaders, nativeResponseHeaders } from '../upstream/headers.ts'
 import { nativeLocation, nativePath } from '../upstream/paths.ts'
 import { scrubbed } from '../upstream/scrub.ts'
 import type { Send } from '../upstream/send.ts'
@@ -81,7 +81,7 @@ export function createNative({ gateway, send, usage, budgets, freezes }: Deps): 
   const exchanged = (attempt: Attempt, { provider, method, path, body }: NativeRequest, sink: Sink) => {
     const { call, target } = attempt
     const exchange = new Exchange({ attempt, sink, reader: readerFor(attempt, provider, sink) })
-    const whole = `${nativePath(target, path)}${queryWithoutKey(call.query)}`
+    const whole = `${nativePath(target, path)}${forwardedQuery(call.query)}`
     return send({ attempt, exchange, method, path: whole, headers: nativeHeaders(call), body })
   }
 
@@ -208,13 +208,4 @@ function passOn({ status, headers, body }: UpstreamError, sink: Sink): Outcome {
   sink.head(status, { ...headers, 'content-length': String(body.length), 'x-switchyard-error-source': 'upstream' })
   sink.end(body)
   return { ...unsentOutcome, status }
-}
-
-/** Returns the query without parameters that may hold a Switchyard key, in any spelling of their names. */
-function queryWithoutKey(query: string): string {
-  const kept = query
-    .slice(1)
-    .split('&')
-    .filter(part => part !== '' && ![...new URLSearchParams(part).keys()].some(name => /^(key|ticket)$/i.test(name)))
-  return kept.length === 0 ? '' : `?${kept.join('&')}`
 }

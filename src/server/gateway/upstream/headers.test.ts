@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fileResponseHeaders, nativeHeaders, nativeResponseHeaders, relayedHeaders } from './headers.ts'
+import { fileResponseHeaders, forwardedQuery, nativeHeaders, nativeResponseHeaders, relayedHeaders } from './headers.ts'
 
 const given = {
   'content-type': 'application/jsonl',
@@ -66,4 +66,13 @@ test('a request to a provider’s own API forwards conditions and ranges', () =>
   const { 'accept-encoding': encoding, 'user-agent': agent, ...others } = sent
   assert.deepEqual(others, conditions)
   assert.ok(encoding === 'identity' && agent)
+})
+
+test('a key in the query stays here in any spelling of its name, and the other parameters keep their bytes', () => {
+  for (const key of ['key=k', 'KEY=k', '%6bey=k', 'k%65y=k', 'ticket=t', 'key', '%54icket=t']) {
+    assert.equal(forwardedQuery(`?${key}`), '', key)
+    assert.equal(forwardedQuery(`?beta=true&${key}&a=%7e+b`), '?beta=true&a=%7e+b', key)
+  }
+  for (const query of ['', '?', '?beta=true', '?monkey=1&a=%20&&b', '?keyword=x'])
+    assert.equal(forwardedQuery(query), query, query)
 })

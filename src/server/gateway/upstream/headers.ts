@@ -100,14 +100,16 @@ export function relayedHeaders(headers: Headers, { containsSecret, more }: Relay
 /** Extra headers of a stream that keep proxies from buffering it. */
 export const streamHeaders = { 'cache-control': 'no-cache', 'x-accel-buffering': 'no' } as const
 
-/** Removes parameters that may hold a Switchyard key, which clients of event streams send in the query. */
+/**
+ * Returns the query without parameters that may hold a Switchyard key, in any spelling of their names: clients of event
+ * streams and of Gemini send their key there. The other parameters keep their bytes.
+ */
 export function forwardedQuery(query: string): string {
-  if (!/[?&](key|ticket)=/.test(query)) return query
-  const retained = query
-    .slice(1)
-    .split('&')
-    .filter(part => !/^(key|ticket)=/.test(part))
-  return retained.length === 0 ? '' : `?${retained.join('&')}`
+  if (!/key|ticket|%/i.test(query)) return query
+  const parts = query.slice(1).split('&')
+  const kept = parts.filter(part => ![...new URLSearchParams(part).keys()].some(name => /^(key|ticket)$/i.test(name)))
+  if (kept.length === parts.length) return query
+  return kept.length === 0 ? '' : `?${kept.join('&')}`
 }
 
 /** Request headers about bodies, conditions, versions and features; no credentials, cookies or connection headers. */
