@@ -230,7 +230,12 @@ test('V2: a session is translated once for all readers, and one that is far behi
   const big = 'x'.repeat(200_000)
   await here.write(id, { type: 'user.message', prompt_id, content: text('hi'), model: 'demo' })
   await here.write(id, { type: 'session.status_running', prompt_id, run_id: 'run_a' })
-  for (let at = 0; at < 80; at++) await here.write(id, says(`${at} ${big}`))
+  for (let at = 0; at < 80; at++) {
+    await here.write(id, says(`${at} ${big}`))
+    // Neither of them falls behind on a busy machine, as the third one does on purpose.
+    for (const received of [first, second])
+      await eventually(() => textsOf(received).at(-1)?.startsWith(`${at} `) === true, { what: `message ${at}` })
+  }
   await here.write(id, ends)
   await untilOver(first, id)
   await untilOver(second, id)
