@@ -6,13 +6,13 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { notBehindProxy } from '../support/contract/contract-tests.ts'
 import { eventually } from '../support/service/eventually.ts'
-import { compileCache, programFile } from '../support/service/program.ts'
+import { programFile } from '../support/service/program.ts'
 import { send } from '../support/service/send.ts'
 import { startService } from '../support/service/service.ts'
+import { type Ended, runSwitchyard } from '../support/service/switchyard-program.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'switchyard-first-contact-'))
 await chmod(folder, 0o711)
@@ -21,24 +21,11 @@ let folders = 0
 const freshFolder = (): string => join(folder, `data-${++folders}`)
 
 /** Runs a command line of the real program to its end. */
-async function switchyard(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const child = spawn(process.execPath, [programFile, ...args], {
-    env: {
-      PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: compileCache,
-      HOME: folder,
-      PORT: '0',
-      LOG_LEVEL: 'info',
-      ...env,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  return { code: code as number, stdout, stderr }
-}
+const switchyard = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
+  runSwitchyard(args, { HOME: folder, PORT: '0', LOG_LEVEL: 'info', ...env })
 
 /** The one line that explains a failed start: not a warning, not a stack. */
-function failureOf({ code, stderr }: Awaited<ReturnType<typeof switchyard>>): string {
+function failureOf({ code, stderr }: Ended): string {
   assert.equal(code, 1, stderr)
   const lines = stderr.split('\n').filter(line => line !== '' && !line.startsWith('! '))
   assert.equal(lines.length, 1, stderr)

@@ -9,7 +9,7 @@ import { createServer } from 'node:net'
 const lowest = 15_000
 const highest = 32_000
 
-/** Returns a free port of the loopback address for a program that must be told its port before it listens. */
+/** Returns a free port of the loopback address for a program whose port must be known before it listens. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   while (true) {
